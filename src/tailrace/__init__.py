@@ -1,0 +1,3 @@
+"""Plan and run bags of tasks on every machine you can get, inside your budget and your deadline."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,34 @@
+"""One task's content: computed from a sweep, or read from a stored chunk, when it is sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Input(msgspec.Struct, frozen=True):
+    name: str  # where it lies in the attempt's folder
+    path: str  # where it lies now
+
+
+class Output(msgspec.Struct, frozen=True):
+    name: str  # what the task leaves in its folder
+    target: str  # where it is published, relative to the bag's folder
+    required: bool = True
+
+
+class Task(msgspec.Struct, frozen=True):
+    index: int
+    params: dict[str, Any]
+    argv: tuple[str, ...] | None = None
+    shell: str | None = None  # exactly one of argv and shell is set
+    env: dict[str, str] = {}
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+
+    def text(self) -> str:
+        """The command as one would type it."""
+        import shlex
+
+        return self.shell if self.shell is not None else shlex.join(self.argv or ())
