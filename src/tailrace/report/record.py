@@ -13,7 +13,7 @@ import msgspec
 from tailrace.bag.outcome import Outcome
 
 
-class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One sending of a task to a host, as far as it has come."""
 
     attempt: int
@@ -28,7 +28,7 @@ class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True):
     run_us: int | None = None
     cpu_us: int | None = None
     memory: int | None = None
-    #: This attempt's result is the result of its task.
+    #: Its success is the result of its task; true for at most one attempt of a task.
     accepted: bool = False
     #: Why it was sent: first time, again after a failure, a replica.
     why: str = ""
@@ -46,6 +46,8 @@ class HostRecord(msgspec.Struct, frozen=True, kw_only=True):
     #: In thousandths, as in the work call.
     cores: int = 0
     memory: int = 0
+    #: How many tasks of this bag fit side by side (`bag.needs.times`); 0 when not known.
+    slots: int = 0
     first_seen_us: int
     last_seen_us: int
     booked_failures: int = 0
@@ -96,8 +98,6 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = ""
     #: What a task needs, in words.
     needs: str = ""
-    #: What a task needs of cores, in thousandths: says how many slots a host has.
-    task_cores: int = 1000
     #: One line for each time a host was excluded: which, how long, why.
     excluded: list[str] = msgspec.field(default_factory=list)
 
