@@ -1,0 +1,322 @@
+"""The pictures of a run, each an SVG element for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from tailrace.report import style
+from tailrace.report.gantt import gantt
+from tailrace.report.record import LeaseRecord, Record
+from tailrace.report.style import BLUE, GREEN, GREY, INK, ORANGE, RED
+from tailrace.report.summary import run_times, turnaround_times, waiting_times
+from tailrace.report.timeline import Timeline, busy_between
+
+#: Curves are drawn with at most about this many points, which a screen can show.
+POINTS = 800
+BINS = 240
+
+
+class Figure(msgspec.Struct, frozen=True):
+    name: str
+    title: str
+    #: What one sees and how to read it.
+    caption: str
+    svg: str
+
+
+class NothingToSee(Exception):
+    """A figure has no data; the page leaves it out."""
+
+
+def figures(timeline: Timeline) -> list[Figure]:
+    """All figures that have something to show."""
+    return [figure for draw in _ALL if (figure := _try(draw, timeline)) is not None]
+
+
+def _try(draw: Callable[[Timeline], Figure], timeline: Timeline) -> Figure | None:
+    try:
+        with style.drawing():
+            return draw(timeline)
+    except NothingToSee:
+        return None
+
+
+def _since(timeline: Timeline, moments: Any, unit: style.TimeUnit) -> Any:
+    return (moments - timeline.begin_us) / unit.us
+
+
+def _time_axis(ax: Any, timeline: Timeline) -> style.TimeUnit:
+    unit = style.time_unit(timeline.span_us)
+    ax.set_xlim(0, max(timeline.span_us, 1) / unit.us)
+    ax.set_xlabel(f"time since the start ({unit.name})")
+    return unit
+
+
+def remaining(timeline: Timeline) -> Figure:
+    """Tasks not done, falling to zero; beside it the last tenth, where the tail is."""
+    import numpy as np
+
+    record = timeline.record
+    if not record.count or not timeline.span_us:
+        raise NothingToSee
+    ends = np.clip(timeline.ends_of_tasks, timeline.begin_us, timeline.end_us)
+    figure, axes = style.new_figure(3.1, 2)
+    left = record.count - np.arange(len(ends) + 1)
+    moments = np.concatenate([[timeline.begin_us], ends])
+    for ax in axes:
+        unit = _time_axis(ax, timeline)
+        keep = _thin(len(moments))
+        x = np.append(_since(timeline, moments[keep], unit), timeline.span_us / unit.us)
+        y = np.append(left[keep], left[-1])
+        ax.step(x, y, where="post", color=BLUE, linewidth=1.8)
+        ax.fill_between(x, y, step="post", color=BLUE, alpha=0.12, linewidth=0)
+        ax.set_ylim(0, record.count * 1.04)
+    axes[0].set_ylabel("tasks not done")
+    axes[0].set_title("All tasks")
+    _zoom_on_tail(axes[1], timeline, moments, left)
+    says = f"{left[-1]:,} of {record.count:,} tasks not done at the end"
+    return Figure(
+        "remaining",
+        "Remaining tasks over time",
+        "A straight fall means all slots were kept busy. A long flat end is the tail: few slow "
+        "tasks while most slots stand idle. The right half shows the last tenth of the tasks.",
+        style.to_svg(figure, "remaining", says),
+    )
+
+
+def _zoom_on_tail(ax: Any, timeline: Timeline, moments: Any, left: Any) -> None:
+    """The last tenth of the tasks done so far (at least ten, if there are)."""
+    few = min(left[0], left[-1] + max(10, (left[0] - left[-1]) // 10))
+    unit = style.time_unit(timeline.span_us)
+    begin = _since(timeline, moments[int((left <= few).argmax())], unit)
+    end = timeline.span_us / unit.us
+    ax.set_xlim(min(begin, end * 0.99), end)
+    ax.set_ylim(left[-1] if left[-1] else 0, max(few, left[-1] + 1) * 1.04)
+    ax.set_title(f"The last {few - left[-1]:,}")
+
+
+def _thin(n: int) -> Any:
+    """Indices of a curve's points, all of the last hundred and evenly many before."""
+    import numpy as np
+
+    early = np.linspace(0, max(0, n - 100), POINTS).astype(int)
+    return np.unique(np.concatenate([early, np.arange(max(0, n - 100), n)]))
+
+
+def utilisation(timeline: Timeline) -> Figure:
+    import numpy as np
+
+    if not timeline.span_us or not timeline.attempts:
+        raise NothingToSee
+    figure, ax = style.new_figure(2.7)
+    unit = _time_axis(ax, timeline)
+    bins = int(min(BINS, max(20, len(timeline.attempts))))
+    edges = np.linspace(timeline.begin_us, timeline.end_us, bins + 1)
+    width = np.diff(edges)
+    busy = busy_between(timeline.busy_from, timeline.busy_until, edges) / width
+    there = _slots_there(timeline, edges) / width
+    x = _since(timeline, edges, unit)
+    ax.stairs(there, x, color=GREY, linewidth=1.4, label="slots there")
+    ax.stairs(busy, x, fill=True, color=BLUE, alpha=0.75, label="busy slots")
+    ax.set_ylim(0, max(1.0, float(max(there.max(), busy.max()))) * 1.05)
+    ax.set_ylabel("slots")
+    _legend_above(ax)
+    says = f"busy slots over time, at most {busy.max():.1f} of {there.max():.0f}"
+    return Figure(
+        "utilisation",
+        "Busy slots and slots there",
+        "A slot is room for one task on a host. What lies between the line and the area was there "
+        "and idle.",
+        style.to_svg(figure, "utilisation", says),
+    )
+
+
+def _slots_there(timeline: Timeline, edges: Any) -> Any:
+    import numpy as np
+
+    spans = [
+        span
+        for span, slots in zip(timeline.presence, timeline.slots, strict=True)
+        for _ in range(min(slots, 10_000))
+    ]
+    table = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    return busy_between(table[:, 0], table[:, 1], edges)
+
+
+def run_time(timeline: Timeline) -> Figure:
+    import numpy as np
+
+    measured = timeline.run >= 0
+    if not measured.any():
+        raise NothingToSee
+    good = run_times(timeline)
+    other = timeline.run[measured & ~timeline.accepted]
+    both = np.concatenate([good, other])
+    figure, ax = style.new_figure(2.9)
+    unit, edges = _duration_axis(ax, both)
+    parts = [(good, BLUE, "result used"), (other, RED, "result not used")]
+    parts = [part for part in parts if len(part[0])]
+    ax.hist(
+        [values / unit.us for values, _, _ in parts],
+        bins=edges,
+        stacked=True,
+        color=[colour for _, colour, _ in parts],
+        label=[f"{label} ({len(values):,})" for values, _, label in parts],
+    )
+    for value, dash, label in ((np.median(both), "-", "median"), (both.mean(), "--", "mean")):
+        text = f"{label} {value / unit.us:.3g} {unit.name}"
+        ax.axvline(value / unit.us, color=INK, linestyle=dash, linewidth=1.2, label=text)
+    ax.set_xlabel(f"run time of an attempt ({unit.name})")
+    ax.set_ylabel("attempts")
+    _whole_numbers(ax.yaxis)
+    _legend_above(ax)
+    return Figure(
+        "run-time",
+        "Run times",
+        "How long attempts ran, measured by their worker."
+        + (" The time axis is logarithmic." if ax.get_xscale() == "log" else ""),
+        style.to_svg(figure, "run-time", f"run times, median {np.median(both) / 1e6:.3g} s"),
+    )
+
+
+def _duration_axis(ax: Any, values: Any) -> tuple[style.TimeUnit, Any]:
+    """Unit and bin edges; a logarithmic axis when the longest are far from the usual."""
+    import numpy as np
+
+    values = np.maximum(values, 1)
+    low, middle, high = np.percentile(values, [1, 50, 99])
+    unit = style.time_unit(float(middle) * 2)
+    bins = int(np.clip(np.sqrt(len(values)) * 2, 12, 60))
+    least, most = float(values.min()) / unit.us, float(values.max()) / unit.us
+    if least == most:
+        return unit, np.linspace(least * 0.5, most * 1.5, 12)
+    if high > 20 * low:
+        _plain_log(ax)
+        return unit, np.geomspace(least, most, bins + 1)
+    return unit, np.linspace(0 if least < most / 3 else least, most, bins + 1)
+
+
+def _plain_log(ax: Any) -> None:
+    """A logarithmic time axis that says 0.1, 1, 10 and not powers of ten."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    ax.set_xscale("log")
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+def distributions(timeline: Timeline) -> Figure:
+    """Waiting and turnaround as shares of tasks: any quantile can be read off."""
+    import numpy as np
+
+    curves = (
+        ("waiting", waiting_times(timeline), ORANGE),
+        ("turnaround", turnaround_times(timeline), BLUE),
+    )
+    if not any(len(values) for _, values, _ in curves):
+        raise NothingToSee
+    figure, axes = style.new_figure(2.8, 2)
+    for ax, (label, values, colour) in zip(axes, curves, strict=True):
+        ax.set_title(label.capitalize())
+        ax.set_ylim(0, 103)
+        if not len(values):
+            ax.text(0.5, 0.5, "none yet", transform=ax.transAxes, ha="center")
+            continue
+        unit, _ = _duration_axis(ax, values)
+        shares = np.linspace(0, 1, 300)
+        x = np.quantile(np.maximum(values, 1), shares) / unit.us
+        ax.plot(x, shares * 100, color=colour, linewidth=2, drawstyle="steps-post")
+        ax.set_xlabel(f"{label} ({unit.name})")
+        if ax.get_xscale() == "linear":
+            ax.set_xlim(0, float(x[-1]) * 1.03)
+    axes[0].set_ylabel("% of tasks within")
+    return Figure(
+        "distributions",
+        "Waiting and turnaround",
+        "Waiting: from the bag's submission until a task is first sent. Turnaround: from sent "
+        "until its result is here. Read across from 50 % for the median.",
+        style.to_svg(figure, "distributions", "distributions of waiting and turnaround"),
+    )
+
+
+def cost(timeline: Timeline) -> Figure:
+    import numpy as np
+
+    record = timeline.record
+    currencies = sorted({lease.currency for lease in record.leases if lease.billed_micro})
+    if not currencies or not timeline.span_us:
+        raise NothingToSee
+    figure, axes = style.new_figure(2.7, len(currencies))
+    for ax, currency in zip(np.atleast_1d(axes), currencies, strict=True):
+        unit = _time_axis(ax, timeline)
+        moments, amounts = _bill_entries(record, currency)
+        order = np.argsort(moments, kind="stable")
+        x = np.clip(_since(timeline, moments[order], unit), 0, timeline.span_us / unit.us)
+        total = np.cumsum(amounts[order]) / 1e6
+        keep = _thin(len(x))
+        x = np.concatenate([[0.0], x[keep], [timeline.span_us / unit.us]])
+        y = np.concatenate([[0.0], total[keep], total[-1:]])
+        ax.step(x, y, where="post", color=GREEN, linewidth=2, label="billed")
+        _budget_line(ax, record, currency, float(total[-1]))
+        ax.set_ylabel(f"billed ({currency})")
+        _legend_above(ax)
+    return Figure(
+        "cost",
+        "Cost over time",
+        "What the leases were billed. Units are entered when they begin, so the curve has steps.",
+        style.to_svg(figure, "cost", "cost over time"),
+    )
+
+
+def _budget_line(ax: Any, record: Record, currency: str, spent: float) -> None:
+    top = spent
+    budget = record.budget.get(currency, 0) / 1e6
+    if budget:
+        top = max(top, budget) if budget < 5 * spent else spent
+        ax.axhline(budget, color=RED, linestyle="--", linewidth=1.3, label=f"budget {budget:,.6g}")
+    ax.set_ylim(0, top * 1.08)
+
+
+def _bill_entries(record: Record, currency: str) -> tuple[Any, Any]:
+    """Moments at which units were entered, and their amounts in micro-units."""
+    import numpy as np
+
+    entries = [_entries(x, record.now_us) for x in record.leases if x.currency == currency]
+    return (
+        np.concatenate([moments for moments, _ in entries]).astype(np.float64),
+        np.concatenate([amounts for _, amounts in entries]),
+    )
+
+
+def _entries(lease: LeaseRecord, now_us: int) -> tuple[Any, Any]:
+    import numpy as np
+
+    begin = lease.wanted_us if lease.up_us is None else lease.up_us
+    end = max(begin, now_us if lease.gone_us is None else lease.gone_us)
+    units = max(1, min(lease.units, 10_000))
+    moments = np.linspace(begin, end, units, endpoint=False)
+    return moments, np.full(units, lease.billed_micro / units)
+
+
+def _legend_above(ax: Any) -> None:
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=5, borderaxespad=0.2)
+
+
+def _whole_numbers(axis: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+
+
+def gantt_figure(timeline: Timeline) -> Figure:
+    if not timeline.attempts or not timeline.span_us:
+        raise NothingToSee
+    figure, caption = gantt(timeline)
+    says = f"{len(timeline.attempts):,} attempts on {len(timeline.hosts):,} hosts over time"
+    return Figure("gantt", "Attempts by host", caption, style.to_svg(figure, "gantt", says))
+
+
+_ALL = (remaining, gantt_figure, utilisation, run_time, distributions, cost)
