@@ -49,7 +49,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
 
     count: int
     name: str = "bag"
-    needs: dict[str, int] = ONE_CORE
+    needs: dict[str, int] = msgspec.field(default_factory=lambda: dict(ONE_CORE))
     limits: Limits = Limits()
     retries: Retries = Retries()
     growth: Growth | None = None
@@ -61,6 +61,3 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     max_failures: int | None = None  # failed tasks that pause the bag
     like_failures: int = 20  # alike in a row that pause the bag
     pools: tuple[str, ...] = ()  # empty: any
-    matching: str = "fcfs"
-    replication: str = "once"
-    provisioning: str = "fixed"

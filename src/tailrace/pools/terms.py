@@ -1,0 +1,47 @@
+"""The terms under which a pool lends its machines."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+SECOND_US = 1_000_000
+HOUR_US = 3600 * SECOND_US
+
+
+class Late(StrEnum):
+    ACCEPT = "accept"
+    IGNORE = "ignore"
+
+
+class Billing(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Per lease: each unit entered is paid whole, and never fewer than the minimum."""
+
+    price: int = 0  # micro-units of the currency for one unit; 0: free
+    currency: str = "USD"
+    unit_us: int = HOUR_US
+    minimum_us: int = 0
+
+    def units(self, lasted_us: int) -> int:
+        paid = max(lasted_us, self.minimum_us, 1)
+        return -(-paid // self.unit_us)
+
+    def cost(self, lasted_us: int) -> int:
+        return self.units(lasted_us) * self.price if self.price else 0
+
+    def end_of_unit(self, lasted_us: int) -> int:
+        """How long a lease may last without costing more than it does now."""
+        return self.units(lasted_us) * self.unit_us
+
+
+class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    driver: str = "local"
+    billing: Billing = Billing()
+    max: int = 1  # machines at once
+    lease_us: int = HOUR_US  # how far ahead a lease is taken, and renewed
+    silent_after_us: int = 60 * SECOND_US  # no call for so long: the host is silent
+    late_results: Late = Late.ACCEPT
+    reliable: bool = True
+    min_timeout_us: int = 0

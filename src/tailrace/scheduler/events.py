@@ -1,0 +1,121 @@
+"""What the scheduler is told. Each is a frozen value; the journal of a run is a list of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Terms
+from tailrace.pools.terms import Pool
+
+
+class Change(StrEnum):
+    PAUSE = "pause"
+    RESUME = "resume"
+    CANCEL = "cancel"
+    RETRY = "retry"
+
+
+class LeaseState(StrEnum):
+    WANTED = "wanted"
+    STARTING = "starting"
+    UP = "up"
+    ENDING = "ending"
+    GONE = "gone"
+
+
+class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the worker measured of an attempt, by its own monotonic clock."""
+
+    run_us: int = 0
+    exit: int | None = None
+    limit: str = ""  # which limit was passed
+    text: str = ""  # the last line of stderr, or the error: what makes two failures alike
+
+
+class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """Base of all events."""
+
+
+class Restarted(Event, frozen=True):
+    """A server begins; nothing expires before `grace_us` has passed."""
+
+    seed: int
+    pools: tuple[Pool, ...]
+    grace_us: int = 0
+
+
+class BagSubmitted(Event, frozen=True):
+    bag: int
+    terms: Terms
+    permutation: bytes | None = None  # of uint64, when the order is by a column
+
+
+class BagChanged(Event, frozen=True):
+    bag: int
+    change: Change
+    tasks: tuple[int, ...] = ()
+    why: str = ""
+
+
+class HostSeen(Event, frozen=True):
+    """A host calls for the first time, after silence, or has changed."""
+
+    host: str
+    pool: str
+    kind: str
+    capacity: dict[str, int]
+    lease: int | None = None
+
+
+class Offer(Event, frozen=True):
+    """The host would take work. `free` is its room for attempts as if it held none of ours: the
+    scheduler subtracts those it believes there, so that an offer made twice is still one."""
+
+    host: str
+    free: dict[str, int]
+
+
+class OfferWithdrawn(Event, frozen=True):
+    host: str
+
+
+class HostSilent(Event, frozen=True):
+    host: str
+
+
+class Ended(Event, frozen=True):
+    """An attempt has ended. Bag, index and host are told too: it may be one forgotten long ago."""
+
+    attempt: int
+    bag: int
+    index: int
+    host: str
+    outcome: Outcome
+    measured: Measured = Measured()
+
+
+class LeaseChanged(Event, frozen=True):
+    lease: int
+    state: LeaseState
+    why: str = ""
+
+
+class Tick(Event, frozen=True):
+    """Time has passed."""
+
+
+AnyEvent = (
+    Restarted
+    | BagSubmitted
+    | BagChanged
+    | HostSeen
+    | Offer
+    | OfferWithdrawn
+    | HostSilent
+    | Ended
+    | LeaseChanged
+    | Tick
+)

@@ -1,0 +1,99 @@
+"""The scheduler's memory as rows: what is stored, and what it is restored from."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from tailrace.bag.terms import Limits, Terms
+from tailrace.scheduler.events import LeaseState
+
+
+class BagPhase(StrEnum):
+    RUNNING = "running"
+    PAUSED = "paused"  # by its owner
+    BRAKED = "braked"  # by a brake
+    STOPPED = "stopped"  # by the budget
+    CANCELLED = "cancelled"
+    FINISHED = "finished"
+
+
+class BagRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    bag: int
+    terms: Terms
+    phase: BagPhase
+    submitted_us: int
+    why: str = ""
+    ended_us: int | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, array_like=True):
+    """A failure whose blame is not yet settled."""
+
+    host: str
+    sign: str
+
+
+class TaskRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A task that has had trouble; gone when the task is settled."""
+
+    bag: int
+    index: int
+    sent: int = 0
+    counts: dict[str, int] = {}  # booked, by outcome
+    unsettled: tuple[Failure, ...] = ()
+    limits: Limits | None = None
+    needs: dict[str, int] | None = None
+    why: str = ""
+
+
+class AttemptRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """A live attempt."""
+
+    attempt: int
+    bag: int
+    index: int
+    host: str
+    sent_us: int
+    timeout_us: int | None = None
+
+
+class HostRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    host: str
+    pool: str
+    kind: str
+    capacity: dict[str, int]
+    lease: int | None = None
+    succeeded: int = 0
+    booked: int = 0  # failures settled to be the host's
+    exclusions: int = 0
+    excluded_until_us: int = 0
+
+
+class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    lease: int
+    pool: str
+    bag: int
+    state: LeaseState
+    wanted_us: int
+    ends_us: int
+    up_us: int | None = None
+    gone_us: int | None = None
+    host: str = ""
+    why: str = ""
+
+
+class Restored(msgspec.Struct, frozen=True):
+    """Everything at once, as the store hands it over; the bits are one per task."""
+
+    bags: list[BagRow]
+    done: dict[int, bytes]
+    failed: dict[int, bytes]
+    permutations: dict[int, bytes]
+    tasks: list[TaskRow]
+    attempts: list[AttemptRow]
+    hosts: list[HostRow]
+    leases: list[LeaseRow]
+    next_attempt: int = 1
+    next_lease: int = 1

@@ -1,0 +1,42 @@
+"""All that one cycle of the desk wants written, in one transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+Row = tuple[Any, ...]
+
+
+class NewBag(msgspec.Struct, frozen=True):
+    """What is stored of a bag beside the scheduler's row."""
+
+    bag: int
+    name: str
+    spec: bytes
+    chunks: list[bytes]
+    permutation: bytes | None = None
+
+
+class Batch:
+    """Rows in the order of their tables' columns; `store.py` knows the statements."""
+
+    def __init__(self) -> None:
+        self.new_bags: list[NewBag] = []
+        self.bags: list[Row] = []  # name is kept; (phase, row, bag)
+        self.sent: list[Row] = []  # attempt, bag, idx, host, lease, why, sent_us, timeout_us
+        self.ended: list[Row] = []  # ended_us, outcome, accepted, run_us, exit, body, attempt
+        self.settled: list[Row] = []  # bag, idx, attempt, outcome
+        self.reopened: list[Row] = []  # bag, idx
+        self.troubles: list[Row] = []  # bag, idx, row
+        self.untroubled: list[Row] = []  # bag, idx
+        self.hosts: list[Row] = []  # host, session, row, about, first_seen_us, last_seen_us
+        self.leases: list[Row] = []  # lease, bag, row
+        self.unpublished: list[Row] = []  # attempt
+        self.published: list[Row] = []  # attempt
+        self.feed: list[Row] = []  # bag, at_us, kind, body
+        self.journal: bytes | None = None
+
+    def __bool__(self) -> bool:
+        return any(bool(rows) for rows in vars(self).values())

@@ -1,0 +1,79 @@
+"""One process owns a store: a lock that the kernel frees when its holder dies, however it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import msgspec
+
+from tailrace.errors import StoreBusy, StoreError
+
+
+class Owner(msgspec.Struct, frozen=True):
+    pid: int
+    address: str
+    token: str = ""
+
+
+class Lock:
+    """Held from construction to `free` or death. The file says where its holder can be reached."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "server.json"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: {error.strerror}", remedy="Runs are kept there: make it writable."
+            ) from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            raise busy(folder) from error
+
+    def announce(self, address: str, token: str) -> None:
+        owner = Owner(os.getpid(), address, token)
+        fresh = self._path.with_suffix(".new")
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(msgspec.json.encode(owner))
+        fresh.replace(self._path)
+
+    def free(self) -> None:
+        self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+
+def busy(folder: Path) -> StoreBusy:
+    owner = owner_of(folder)
+    where = f" at {owner.address} (process {owner.pid})" if owner else ""
+    return StoreBusy(
+        f"{folder}: a server{where} already runs here.",
+        remedy="Watch it with `tailrace watch`, wait for its end, or run in another folder.",
+    )
+
+
+def owner_of(folder: Path) -> Owner | None:
+    """Who wrote that he owns the store; he may be dead (see `alive`)."""
+    try:
+        return msgspec.json.decode((folder / "server.json").read_bytes(), type=Owner)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def alive(folder: Path) -> Owner | None:
+    """The owner, if the lock is really held."""
+    try:
+        file = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return owner_of(folder)
+    finally:
+        os.close(file)
+    return None

@@ -1,0 +1,158 @@
+"""The store: SQLite, one writer, each cycle one transaction.
+
+WAL with synchronous=FULL: what was committed survives the death of the process and of the machine.
+`commit` is the one door for writing; it asserts the epoch, so that a server whose store was taken
+over by another cannot write any more.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailrace.errors import StoreError
+from tailrace.scheduler.rows import AttemptRow, BagRow, HostRow, LeaseRow, Restored, TaskRow
+from tailrace.server import migrations
+from tailrace.server.batch import Batch, NewBag
+
+STATEMENTS = {
+    "bags": "UPDATE bags SET phase = ?, row = ? WHERE bag = ?",
+    "sent": "INSERT INTO attempts (attempt, bag, idx, host, lease, why, sent_us, timeout_us)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    "ended": "UPDATE attempts SET ended_us = ?, outcome = ?, accepted = ?, run_us = ?, exit = ?,"
+    " body = ? WHERE attempt = ?",
+    "reopened": "DELETE FROM results WHERE bag = ? AND idx = ?",
+    "settled": "INSERT INTO results (bag, idx, attempt, outcome) VALUES (?, ?, ?, ?)",
+    "troubles": "INSERT OR REPLACE INTO troubles VALUES (?, ?, ?)",
+    "untroubled": "DELETE FROM troubles WHERE bag = ? AND idx = ?",
+    "hosts": "INSERT INTO hosts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (host) DO UPDATE SET"
+    " session = excluded.session, row = excluded.row, about = excluded.about,"
+    " last_seen_us = excluded.last_seen_us",
+    "leases": "INSERT OR REPLACE INTO leases VALUES (?, ?, ?)",
+    "unpublished": "INSERT OR IGNORE INTO unpublished VALUES (?)",
+    "published": "DELETE FROM unpublished WHERE attempt = ?",
+    "feed": "INSERT INTO feed (bag, at_us, kind, body) VALUES (?, ?, ?, ?)",
+}
+
+
+class Store:
+    def __init__(self, path: Path | str, *, synchronous: str = "FULL") -> None:
+        self.path = path
+        try:
+            self.link = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self.link.execute("PRAGMA journal_mode = WAL")
+            self.link.execute(f"PRAGMA synchronous = {synchronous}")
+            migrations.migrate(self.link, path)
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{path}: cannot be opened as a store: {error}.",
+                remedy="If the disk is full, free some; if the file is damaged, restore a copy.",
+            ) from error
+        self.epoch = 0
+
+    def begin_epoch(self) -> int:
+        """From now on only this server may commit."""
+        self.link.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'")
+        self.epoch = self._one("SELECT value FROM meta WHERE key = 'epoch'")
+        return self.epoch
+
+    def close(self) -> None:
+        self.link.close()
+
+    def commit(self, batch: Batch) -> None:
+        """All of it or nothing; raises on any failure, with nothing written."""
+        self.link.execute("BEGIN IMMEDIATE")
+        try:
+            self._write(batch)
+            self.link.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self.link.in_transaction:
+            self.link.execute("ROLLBACK")
+
+    def _write(self, batch: Batch) -> None:
+        held = self._one("SELECT value FROM meta WHERE key = 'epoch'")
+        if held != self.epoch:
+            raise StoreError(f"{self.path}: another server has taken over the store.")
+        for new in batch.new_bags:
+            self._insert_bag(new)
+        for name, statement in STATEMENTS.items():
+            rows = getattr(batch, name)
+            if rows:
+                self.link.executemany(statement, rows)
+        if batch.journal is not None:
+            self.link.execute("INSERT INTO journal (body) VALUES (?)", (batch.journal,))
+
+    def _insert_bag(self, new: NewBag) -> None:
+        self.link.execute(
+            "INSERT INTO bags (bag, name, phase, row, spec, permutation) VALUES (?,?,'',x'',?,?)",
+            (new.bag, new.name, new.spec, new.permutation),
+        )
+        rows = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))
+        self.link.executemany("INSERT INTO chunks VALUES (?, ?, ?)", rows)
+
+    def next_bag(self) -> int:
+        return int(self._one("SELECT coalesce(max(bag), 0) + 1 FROM bags"))
+
+    def attempt(self, number: int) -> tuple[int, int, str] | None:
+        """Bag, index and host of an attempt sent at some time."""
+        found = self.link.execute(
+            "SELECT bag, idx, host FROM attempts WHERE attempt = ?", (number,)
+        ).fetchone()
+        return found if found is None else (found[0], found[1], found[2])
+
+    def sessions(self) -> dict[str, tuple[int, bytes, int]]:
+        """Session, facts and first sight of each host."""
+        rows = self.link.execute("SELECT host, session, about, first_seen_us FROM hosts")
+        return {host: (session, about, first) for host, session, about, first in rows}
+
+    def unpublished(self) -> list[int]:
+        return [row[0] for row in self.link.execute("SELECT attempt FROM unpublished")]
+
+    def restored(self) -> Restored:
+        """All that the scheduler must know again."""
+        bags = self._rows("SELECT row FROM bags ORDER BY bag", BagRow)
+        bits = {bag.bag: self._bits(bag.bag, bag.terms.count) for bag in bags}
+        permutations = "SELECT bag, permutation FROM bags WHERE permutation IS NOT NULL"
+        return Restored(
+            bags=bags,
+            done={bag: done for bag, (done, _) in bits.items()},
+            failed={bag: failed for bag, (_, failed) in bits.items() if any(failed)},
+            permutations=dict(self.link.execute(permutations).fetchall()),
+            tasks=self._rows("SELECT row FROM troubles ORDER BY bag, idx", TaskRow),
+            attempts=self._live(),
+            hosts=self._rows("SELECT row FROM hosts ORDER BY host", HostRow),
+            leases=self._rows("SELECT row FROM leases ORDER BY lease", LeaseRow),
+            next_attempt=self._one("SELECT coalesce(max(attempt), 0) + 1 FROM attempts"),
+            next_lease=self._one("SELECT coalesce(max(lease), 0) + 1 FROM leases"),
+        )
+
+    def _bits(self, bag: int, count: int) -> tuple[bytes, bytes]:
+        done, failed = bytearray((count + 7) // 8), bytearray((count + 7) // 8)
+        for (index,) in self.link.execute("SELECT idx FROM results WHERE bag = ?", (bag,)):
+            done[index >> 3] |= 1 << (index & 7)
+        unlucky = "SELECT idx FROM results WHERE bag = ? AND outcome <> 'succeeded'"
+        for (index,) in self.link.execute(unlucky, (bag,)):
+            failed[index >> 3] |= 1 << (index & 7)
+        return bytes(done), bytes(failed)
+
+    def _live(self) -> list[AttemptRow]:
+        rows = self.link.execute(
+            "SELECT attempt, bag, idx, host, sent_us, timeout_us FROM attempts"
+            " WHERE outcome IS NULL ORDER BY attempt"
+        )
+        return [AttemptRow(*row) for row in rows]
+
+    def _rows(self, query: str, kind: type[Any]) -> list[Any]:
+        decoder = msgspec.json.Decoder(kind)
+        return [decoder.decode(row[0]) for row in self.link.execute(query)]
+
+    def _one(self, query: str, values: Iterable[Any] = ()) -> Any:
+        return self.link.execute(query, tuple(values)).fetchone()[0]
