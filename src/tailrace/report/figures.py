@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from tailrace.report import style
+from tailrace.report import style, words
 from tailrace.report.gantt import gantt
 from tailrace.report.record import LeaseRecord, Record
-from tailrace.report.style import BLUE, GREEN, GREY, INK, ORANGE, RED
+from tailrace.report.style import BLUE, GREEN, INK, ORANGE, RED
 from tailrace.report.summary import run_times, turnaround_times, waiting_times
 from tailrace.report.timeline import Timeline, busy_between
 
@@ -63,39 +63,52 @@ def remaining(timeline: Timeline) -> Figure:
     if not record.count or not timeline.span_us:
         raise NothingToSee
     ends = np.clip(timeline.ends_of_tasks, timeline.begin_us, timeline.end_us)
-    figure, axes = style.new_figure(3.1, 2)
     left = record.count - np.arange(len(ends) + 1)
     moments = np.concatenate([[timeline.begin_us], ends])
-    for ax in axes:
-        unit = _time_axis(ax, timeline)
-        keep = _thin(len(moments))
-        x = np.append(_since(timeline, moments[keep], unit), timeline.span_us / unit.us)
-        y = np.append(left[keep], left[-1])
-        ax.step(x, y, where="post", color=BLUE, linewidth=1.8)
-        ax.fill_between(x, y, step="post", color=BLUE, alpha=0.12, linewidth=0)
-        ax.set_ylim(0, record.count * 1.04)
-    axes[0].set_ylabel("tasks not done")
-    axes[0].set_title("All tasks")
-    _zoom_on_tail(axes[1], timeline, moments, left)
+    has_tail = left[-1] == 0 and record.count >= 20
+    figure, axes = style.new_figure(3.1, 2 if has_tail else 1)
+    for ax in np.atleast_1d(axes):
+        _draw_remaining(ax, timeline, moments, left)
+    if has_tail:
+        axes[0].set_title("All tasks")
+        _zoom_on_tail(axes[1], timeline, moments, left)
     says = f"{left[-1]:,} of {record.count:,} tasks not done at the end"
+    caption = (
+        "A straight fall means all slots were kept busy. A long flat end is the tail: few slow "
+        "tasks while most slots stand idle."
+    )
     return Figure(
         "remaining",
         "Remaining tasks over time",
-        "A straight fall means all slots were kept busy. A long flat end is the tail: few slow "
-        "tasks while most slots stand idle. The right half shows the last tenth of the tasks.",
+        caption + (" The right half shows the last tenth of the tasks." if has_tail else ""),
         style.to_svg(figure, "remaining", says),
     )
 
 
+def _draw_remaining(ax: Any, timeline: Timeline, moments: Any, left: Any) -> None:
+    import numpy as np
+
+    unit = _time_axis(ax, timeline)
+    keep = _thin(len(moments))
+    x = np.append(_since(timeline, moments[keep], unit), timeline.span_us / unit.us)
+    y = np.append(left[keep], left[-1])
+    ax.step(x, y, where="post", color=BLUE, linewidth=1.8)
+    ax.fill_between(x, y, step="post", color=BLUE, alpha=0.12, linewidth=0)
+    ax.set_ylim(0, left[0] * 1.04)
+    ax.set_ylabel("tasks not done")
+    _whole_numbers(ax.yaxis)
+
+
 def _zoom_on_tail(ax: Any, timeline: Timeline, moments: Any, left: Any) -> None:
-    """The last tenth of the tasks done so far (at least ten, if there are)."""
-    few = min(left[0], left[-1] + max(10, (left[0] - left[-1]) // 10))
+    """The last tenth of the tasks, at least ten."""
+    few = max(10, left[0] // 10)
     unit = style.time_unit(timeline.span_us)
     begin = _since(timeline, moments[int((left <= few).argmax())], unit)
     end = timeline.span_us / unit.us
     ax.set_xlim(min(begin, end * 0.99), end)
-    ax.set_ylim(left[-1] if left[-1] else 0, max(few, left[-1] + 1) * 1.04)
-    ax.set_title(f"The last {few - left[-1]:,}")
+    ax.set_ylim(0, few * 1.04)
+    ax.set_ylabel("")
+    ax.set_title(f"The last {few:,}")
 
 
 def _thin(n: int) -> Any:
@@ -119,10 +132,11 @@ def utilisation(timeline: Timeline) -> Figure:
     busy = busy_between(timeline.busy_from, timeline.busy_until, edges) / width
     there = _slots_there(timeline, edges) / width
     x = _since(timeline, edges, unit)
-    ax.stairs(there, x, color=GREY, linewidth=1.4, label="slots there")
-    ax.stairs(busy, x, fill=True, color=BLUE, alpha=0.75, label="busy slots")
+    ax.stairs(busy, x, fill=True, color=BLUE, label="busy slots")
+    ax.stairs(there, x, color=ORANGE, linewidth=1.8, label="slots there")
     ax.set_ylim(0, max(1.0, float(max(there.max(), busy.max()))) * 1.05)
     ax.set_ylabel("slots")
+    _whole_numbers(ax.yaxis)
     _legend_above(ax)
     says = f"busy slots over time, at most {busy.max():.1f} of {there.max():.0f}"
     return Figure(
@@ -167,7 +181,7 @@ def run_time(timeline: Timeline) -> Figure:
         label=[f"{label} ({len(values):,})" for values, _, label in parts],
     )
     for value, dash, label in ((np.median(both), "-", "median"), (both.mean(), "--", "mean")):
-        text = f"{label} {value / unit.us:.3g} {unit.name}"
+        text = f"{label} {words.duration(float(value))}"
         ax.axvline(value / unit.us, color=INK, linestyle=dash, linewidth=1.2, label=text)
     ax.set_xlabel(f"run time of an attempt ({unit.name})")
     ax.set_ylabel("attempts")
@@ -187,23 +201,24 @@ def _duration_axis(ax: Any, values: Any) -> tuple[style.TimeUnit, Any]:
     import numpy as np
 
     values = np.maximum(values, 1)
-    low, middle, high = np.percentile(values, [1, 50, 99])
-    unit = style.time_unit(float(middle) * 2)
+    middle = float(np.median(values))
+    unit = style.time_unit(middle * 2)
     bins = int(np.clip(np.sqrt(len(values)) * 2, 12, 60))
     least, most = float(values.min()) / unit.us, float(values.max()) / unit.us
     if least == most:
         return unit, np.linspace(least * 0.5, most * 1.5, 12)
-    if high > 20 * low:
+    if most * unit.us > 12 * middle:
         _plain_log(ax)
         return unit, np.geomspace(least, most, bins + 1)
     return unit, np.linspace(0 if least < most / 3 else least, most, bins + 1)
 
 
 def _plain_log(ax: Any) -> None:
-    """A logarithmic time axis that says 0.1, 1, 10 and not powers of ten."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    """A logarithmic time axis that says 0.5, 1, 2, 5, 10 and not powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.10g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
 
@@ -212,26 +227,17 @@ def distributions(timeline: Timeline) -> Figure:
     """Waiting and turnaround as shares of tasks: any quantile can be read off."""
     import numpy as np
 
-    curves = (
+    curves: tuple[tuple[str, Any, str], ...] = (
         ("waiting", waiting_times(timeline), ORANGE),
         ("turnaround", turnaround_times(timeline), BLUE),
     )
-    if not any(len(values) for _, values, _ in curves):
+    curves = tuple(curve for curve in curves if len(curve[1]))
+    if not curves:
         raise NothingToSee
-    figure, axes = style.new_figure(2.8, 2)
+    figure, axes = style.new_figure(2.8, len(curves))
+    axes = np.atleast_1d(axes)
     for ax, (label, values, colour) in zip(axes, curves, strict=True):
-        ax.set_title(label.capitalize())
-        ax.set_ylim(0, 103)
-        if not len(values):
-            ax.text(0.5, 0.5, "none yet", transform=ax.transAxes, ha="center")
-            continue
-        unit, _ = _duration_axis(ax, values)
-        shares = np.linspace(0, 1, 300)
-        x = np.quantile(np.maximum(values, 1), shares) / unit.us
-        ax.plot(x, shares * 100, color=colour, linewidth=2, drawstyle="steps-post")
-        ax.set_xlabel(f"{label} ({unit.name})")
-        if ax.get_xscale() == "linear":
-            ax.set_xlim(0, float(x[-1]) * 1.03)
+        _draw_shares(ax, label, values, colour)
     axes[0].set_ylabel("% of tasks within")
     return Figure(
         "distributions",
@@ -240,6 +246,20 @@ def distributions(timeline: Timeline) -> Figure:
         "until its result is here. Read across from 50 % for the median.",
         style.to_svg(figure, "distributions", "distributions of waiting and turnaround"),
     )
+
+
+def _draw_shares(ax: Any, label: str, values: Any, colour: str) -> None:
+    import numpy as np
+
+    unit, _ = _duration_axis(ax, values)
+    shares = np.linspace(0, 1, 300)
+    x = np.quantile(np.maximum(values, 1), shares, method="inverted_cdf") / unit.us
+    ax.plot(x, shares * 100, color=colour, linewidth=2, drawstyle="steps-post")
+    ax.set_title(label.capitalize())
+    ax.set_ylim(0, 103)
+    ax.set_xlabel(f"{label} ({unit.name})")
+    if ax.get_xscale() == "linear":
+        ax.set_xlim(0, float(x[-1]) * 1.03)
 
 
 def cost(timeline: Timeline) -> Figure:
@@ -306,9 +326,10 @@ def _legend_above(ax: Any) -> None:
 
 
 def _whole_numbers(axis: Any) -> None:
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
 
 
 def gantt_figure(timeline: Timeline) -> Figure:

@@ -124,8 +124,8 @@ def _bands(timeline: Timeline) -> tuple[Any, str]:
     _ticks(ax, [i + 0.5 for i in range(len(groups))], labels)
     whose = "a host" if len(groups) == len(timeline.hosts) else "a few hosts"
     return figure, (
-        f"Each row is {whose}; the deeper the blue, the more of its slots were busy with work "
-        "that was used, the deeper the orange with work that was not."
+        f"Each row is {whose}: the deeper the blue, the more slots were busy with work that was "
+        "used; the thin line beneath shows work that was not."
     )
 
 
@@ -152,17 +152,18 @@ def _band(timeline: Timeline, group: list[int], edges: Any) -> Any:
 
 
 def _paint(ax: Any, image: Any, width: float) -> None:
-    """Colour by the mix of used and other work, opacity by busyness: fits dark and light."""
+    """Four fifths of a row for work used, one for other work; opacity fits dark and light."""
     import numpy as np
     from matplotlib.colors import to_rgb
 
     used, other = image[:, 0, :], image[:, 1, :]
-    busy = np.clip(used + other, 0, 1)
-    mix = np.divide(other, used + other, out=np.zeros_like(other), where=used + other > 0)
-    blue, red = np.array(to_rgb(style.BLUE)), np.array(to_rgb(style.RED))
-    colour = blue + mix[..., None] ** 0.5 * (red - blue)  # the root lets a few failures show
+    layers = np.empty((len(image), 5, image.shape[2], 4))
+    layers[:, :4] = [*to_rgb(style.BLUE), 0]
+    layers[:, 4] = [*to_rgb(style.RED), 0]
+    layers[:, :4, :, 3] = used[:, None, :]
+    layers[:, 4, :, 3] = np.sqrt(other)  # the root lets a few failures show
     ax.imshow(
-        np.concatenate([colour, busy[..., None]], axis=2),
+        layers.reshape(-1, image.shape[2], 4),
         extent=(0, width, len(image), 0),
         aspect="auto",
         interpolation="nearest",

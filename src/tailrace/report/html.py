@@ -30,8 +30,10 @@ def join(parts: Iterable[object], between: str = "\n") -> Html:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: str = "") -> Html:
-    """``numbers`` has a letter per column: ``n`` number, ``t`` long text, anything else plain."""
-    kinds = [{"n": "n", "t": "text"}.get(letter, "") for letter in numbers.ljust(len(head))]
+    """``numbers`` has a letter per column: ``n`` number, ``t`` long text, ``1`` one line, anything else plain."""
+    kinds = [
+        {"n": "n", "t": "text", "1": "one"}.get(letter, "") for letter in numbers.ljust(len(head))
+    ]
     top = Html("".join(tag("th", text, cls=k) for text, k in zip(head, kinds, strict=True)))
     body = [
         tag("tr", *(tag("td", cell, cls=k) for cell, k in zip(row, kinds, strict=True)))

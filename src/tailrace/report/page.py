@@ -107,7 +107,7 @@ def _numbers(record: Record, summary: Summary) -> Html:
         ("throughput", words.rate(summary.throughput)),
         ("median run time", words.duration(summary.run.median_us) if summary.run else "–"),
         ("slots busy", words.share(summary.utilisation)),
-        ("work done", words.duration(summary.busy_us)),
+        ("slot time used", words.duration(summary.busy_us)),
         ("wasted work", words.share(waste.share) if summary.busy_us else "–"),
         ("attempts", f"{summary.attempts:,}"),
         ("cost", words.money(summary.cost)),
@@ -133,7 +133,7 @@ def _failures(summary: Summary) -> Html:
     return join(
         [
             tag("h2", "What went wrong"),
-            table(head, rows, "nnn ntt"),
+            table(head, rows, "nnn1nt1"),
             _more(len(summary.failures), "kind of failure", "kinds of failure"),
             tag(
                 "p",

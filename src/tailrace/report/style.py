@@ -77,8 +77,8 @@ UNITS = (
 
 
 def time_unit(us: float) -> TimeUnit:
-    """The largest unit of which the duration has at least two."""
-    fitting = [unit for unit in UNITS if us >= 2 * unit.us]
+    """The largest unit of which the duration has at least three."""
+    fitting = [unit for unit in UNITS if us >= 3 * unit.us]
     return fitting[-1] if fitting else UNITS[0]
 
 
