@@ -1,0 +1,384 @@
+"""The server's desk: between the workers' calls and the scheduler, a state machine without I/O.
+
+A cycle has three steps, and a crash may come between any two of them:
+
+    work(now)      every waiting call and event goes through the scheduler; what it decided is
+                   gathered in a batch
+    (the world commits the batch)
+    release(now)   only now are there replies, driver calls and files to publish
+
+If the commit fails, the world throws desk and scheduler away and restores new ones from the tables;
+there is no other path of recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.task import Task
+from tailrace.pools.terms import Pool
+from tailrace.scheduler.brain import Scheduler
+from tailrace.scheduler.decisions import AnyDecision
+from tailrace.scheduler.events import (
+    AnyEvent,
+    Ended,
+    HostSeen,
+    HostSilent,
+    Measured,
+    Offer,
+    OfferWithdrawn,
+    Restarted,
+    Tick,
+)
+from tailrace.scheduler.leases import STANDING
+from tailrace.scheduler.rows import Restored
+from tailrace.scheduler.state import Attempt
+from tailrace.server.batch import Batch, NewBag
+from tailrace.server.ledger import DriverCall, Ledger
+from tailrace.server.protocol import Start, WorkReply, WorkRequest, WorkResult
+from tailrace.server.store import Store
+
+SECOND_US = 1_000_000
+SCAN_US = SECOND_US  # how often silence is looked for
+MOST_WAIT_US = 60 * SECOND_US
+
+Ticket = int
+
+
+class Content(msgspec.Struct, frozen=True):
+    """How the desk learns what a task is: the world reads bags, the desk only sends them on."""
+
+    task: Callable[[int, int], Task]
+    shared: Callable[[int], dict[str, Any]]
+
+
+class Session:
+    """What is known of a worker between its calls. Only `number` is durable."""
+
+    __slots__ = ("about", "facts", "first_us", "gone", "host", "number", "seen_us", "seq")
+
+    def __init__(self, host: str, number: int, about: bytes, first_us: int, seen_us: int) -> None:
+        self.host = host
+        self.number = number
+        self.seq = 0
+        self.about = about
+        self.first_us = first_us
+        self.seen_us = seen_us
+        self.facts: HostSeen | None = None  # as the scheduler was told
+        self.gone = False  # the scheduler was told that it is silent
+
+
+class Call:
+    """A call in hand: waiting for the cycle, answered by it, or parked."""
+
+    __slots__ = ("ack", "answer", "held", "old", "request", "ticket", "until_us")
+
+    def __init__(self, ticket: Ticket, request: WorkRequest, now: int) -> None:
+        self.ticket = ticket
+        self.request = request
+        self.until_us = now + min(int(request.wait_s * SECOND_US), MOST_WAIT_US)
+        self.ack: list[int] = []
+        self.held: dict[int, None] = {}
+        self.old = False  # an earlier call of this worker, or one of an earlier session
+        self.answer = False
+
+
+class Released(msgspec.Struct):
+    """What may leave now that it is committed."""
+
+    replies: list[tuple[Ticket, WorkReply]]
+    driver: list[DriverCall]
+    publish: list[int]
+
+
+class Desk:
+    def __init__(
+        self,
+        store: Store,
+        content: Content,
+        pools: tuple[Pool, ...],
+        now: int,
+        *,
+        seed: int = 0,
+        check: bool = False,
+        journal: bool = True,
+    ) -> None:
+        self.scheduler = Scheduler(check=check)
+        self._store = store
+        self._content = content
+        self._pools = {pool.name: pool for pool in pools}
+        self._waiting: list[Call] = []
+        self._events: list[tuple[AnyEvent, NewBag | None]] = []
+        self._parked: dict[str, Call] = {}
+        self._answered: list[Call] = []
+        self._sessions: dict[str, Session] = {}
+        self._scan_us = now + SCAN_US
+        self._restore(store, now)
+        self._ledger = Ledger(journal, self._sessions)
+        grace = max((pool.silent_after_us for pool in pools), default=0)
+        self._grace_until_us = now + grace
+        self._events.append((Restarted(seed, pools, grace), None))
+
+    def _restore(self, store: Store, now: int) -> None:
+        self._rows: Restored | None = store.restored()
+        self.scheduler.restore(self._rows, now)
+        for host, (number, about, first) in store.sessions().items():
+            self._sessions[host] = Session(host, number, about, first, now)
+
+    # what comes in
+
+    def call(self, ticket: Ticket, request: WorkRequest, now: int) -> None:
+        self._waiting.append(Call(ticket, request, now))
+
+    def hang_up(self, ticket: Ticket) -> None:
+        """The caller has gone: a parked call is no offer any more."""
+        self._waiting = [call for call in self._waiting if call.ticket != ticket]
+        for host, call in list(self._parked.items()):
+            if call.ticket == ticket:
+                del self._parked[host]
+                self._events.append((OfferWithdrawn(host), None))
+
+    def tell(self, event: AnyEvent, new: NewBag | None = None) -> None:
+        """Anything else that happens: a bag handed in or changed, a lease that is gone."""
+        self._events.append((event, new))
+
+    def published(self, attempt: int) -> None:
+        self._ledger.published(attempt)
+
+    # the cycle
+
+    def busy(self) -> bool:
+        return bool(self._waiting or self._events)
+
+    def next_wakeup(self) -> int:
+        times = [self._scan_us, *(call.until_us for call in self._parked.values())]
+        alarm = self.scheduler.next_wakeup()
+        return min(times) if alarm is None else min(alarm, *times)
+
+    def work(self, now: int) -> Batch:
+        """Everything that waits goes through the scheduler, in the order it came."""
+        ledger = self._ledger
+        ledger.begin(now, self.scheduler.state, self._rows)
+        self._rows = None
+        events, self._events = self._events, []
+        for event, new in events:
+            if new is not None:
+                ledger.new_bag(new)
+            self._handle(event, now)
+        calls, self._waiting = self._waiting, []
+        for call in calls:
+            self._take(call, now)
+        alarm = self.scheduler.next_wakeup()
+        if alarm is not None and alarm <= now:
+            self._handle(Tick(), now)
+        self._look_for_silence(now)
+        self._wake_parked(now)
+        return ledger.batch()
+
+    def release(self, now: int) -> Released:
+        ledger = self._ledger
+        replies = [(call.ticket, self._reply(call)) for call in self._answered]
+        self._answered = []
+        return Released(replies, ledger.take_driver_calls(), ledger.take_publications())
+
+    def abandoned(self) -> list[Ticket]:
+        """All calls in hand, when the desk itself is thrown away."""
+        calls = [*self._waiting, *self._answered, *self._parked.values()]
+        return [call.ticket for call in calls]
+
+    # inside the cycle
+
+    def _handle(self, event: AnyEvent, now: int) -> list[AnyDecision]:
+        decisions = self.scheduler.handle(event, now)
+        self._ledger.enter(event, decisions)
+        return decisions
+
+    def _take(self, call: Call, now: int) -> None:
+        request = call.request
+        session = self._sessions.get(request.host)
+        if session is not None and (request.session, request.seq) <= (session.number, session.seq):
+            call.old = True
+            self._take_results(call, now)
+            self._answer(call)
+            return
+        fresh = session is None or request.session > session.number
+        self._meet(session, request, now)
+        call.held = dict.fromkeys(request.held)
+        if fresh:
+            self._close_old_attempts(call, now)
+        self._take_results(call, now)
+        self._end_dropped(call, now)
+        self._supersede(request.host)
+        self._handle(Offer(request.host, request.capacity), now)
+        self._park_or_answer(call)
+
+    def _meet(self, session: Session | None, request: WorkRequest, now: int) -> None:
+        """Tell the scheduler of a host that is new, back, or changed."""
+        if session is None:
+            session = Session(request.host, request.session, b"{}", now, now)
+            self._sessions[request.host] = session
+        seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease)
+        told = session.facts == seen and not session.gone and session.number == request.session
+        session.number, session.seq, session.seen_us = request.session, request.seq, now
+        session.gone = False
+        if not told:
+            session.facts = seen
+            session.about = msgspec.json.encode(request.about)
+            self._handle(seen, now)
+
+    def _close_old_attempts(self, call: Call, now: int) -> None:
+        """Rule 4: what an earlier session had, and this one neither holds nor reports, is lost."""
+        reported = dict.fromkeys(result.attempt for result in call.request.results)
+        for attempt in list(self.scheduler.state.hosts[call.request.host].live.values()):
+            if attempt.attempt not in call.held and attempt.attempt not in reported:
+                host = call.request.host
+                lost = Ended(attempt.attempt, attempt.bag, attempt.index, host, Outcome.LOST)
+                self._handle(lost, now)
+
+    def _take_results(self, call: Call, now: int) -> None:
+        """Rule 3: every result is acknowledged, whatever becomes of it."""
+        for result in call.request.results:
+            call.ack.append(result.attempt)
+            event = self._ended(call.request.host, result)
+            if event is not None:
+                self._ledger.reported(result)
+                self._handle(event, now)
+
+    def _ended(self, host: str, result: WorkResult) -> Ended | None:
+        live = self.scheduler.state.attempts.get(result.attempt)
+        known = (live.bag, live.index, live.host) if live else self._store.attempt(result.attempt)
+        if known is None or known[2] != host:
+            return None
+        measured = Measured(result.run_us, result.exit, result.limit or "", self._text(result))
+        return Ended(result.attempt, known[0], known[1], host, result.outcome, measured)
+
+    @staticmethod
+    def _text(result: WorkResult) -> str:
+        return "" if result.outcome is Outcome.SUCCEEDED else result.text()
+
+    def _end_dropped(self, call: Call, now: int) -> None:
+        """A dropped attempt the worker does not have (any more) is over."""
+        host = self.scheduler.state.hosts[call.request.host]
+        for attempt in [a for a in host.live.values() if a.dropping is not None]:
+            if attempt.attempt not in call.held:
+                ended = Ended(
+                    attempt.attempt, attempt.bag, attempt.index, host.id, Outcome.CANCELLED
+                )
+                self._handle(ended, now)
+
+    def _supersede(self, host: str) -> None:
+        """A newer call of the same worker: the parked one is of no use, but deserves its end."""
+        before = self._parked.pop(host, None)
+        if before is not None:
+            before.old = True
+            self._answer(before)
+
+    def _answer(self, call: Call) -> None:
+        if not call.answer:
+            call.answer = True
+            self._answered.append(call)
+
+    def _park_or_answer(self, call: Call) -> None:
+        if call.ack or self._has_news(call):
+            self._answer(call)
+            self._withdraw(call)
+        else:
+            self._parked[call.request.host] = call
+
+    def _withdraw(self, call: Call) -> None:
+        """An answered call is no open offer. The scheduler closes those it matched itself."""
+        if call.request.host in self.scheduler.state.offers:
+            self._handle(OfferWithdrawn(call.request.host), self.scheduler.state.now)
+
+    def _has_news(self, call: Call) -> bool:
+        """Something to start, drop or stop."""
+        live = self.scheduler.state.hosts[call.request.host].live
+        if self._stop(call.request) is not None:
+            return True
+        if any(attempt not in live for attempt in call.held):
+            return True
+        return any(
+            attempt.dropping is not None or number not in call.held
+            for number, attempt in live.items()
+        )
+
+    def _wake_parked(self, now: int) -> None:
+        """Rule 7: a waiting call is answered at once when there is news, or when its time is up."""
+        for host, call in list(self._parked.items()):
+            if now >= call.until_us or (self._ledger.touched(host) and self._has_news(call)):
+                del self._parked[host]
+                self._sessions[host].seen_us = now
+                self._answer(call)
+                self._withdraw(call)
+
+    def _look_for_silence(self, now: int) -> None:
+        """Rule 5: after a start nothing is silent before every worker could have called."""
+        if now < self._scan_us:
+            return
+        self._scan_us = now + SCAN_US
+        for session in self._sessions.values():
+            if session.host in self._parked or session.gone or now < self._grace_until_us:
+                continue
+            pool = self._pools.get(session.facts.pool if session.facts else "")
+            after = pool.silent_after_us if pool else MOST_WAIT_US
+            if now - session.seen_us > after:
+                session.gone = True
+                self._handle(HostSilent(session.host), now)
+
+    # replies
+
+    def _reply(self, call: Call) -> WorkReply:
+        request = call.request
+        if call.old:
+            return WorkReply(request.seq, ack=call.ack)
+        live = self.scheduler.state.hosts[request.host].live
+        acked = dict.fromkeys(call.ack)
+        start = [
+            self._start(attempt)
+            for number, attempt in live.items()
+            if number not in call.held and attempt.dropping is None
+        ]
+        drop = [
+            number
+            for number in call.held
+            if number not in acked and (number not in live or live[number].dropping is not None)
+        ]
+        bags = {str(one.bag): None for one in start}
+        shared = {bag: self._content.shared(int(bag)) for bag in bags}
+        contact = self._contact_s(request.pool)
+        stop = self._stop(request)
+        return WorkReply(request.seq, start, shared, drop, [], call.ack, contact, stop)
+
+    def _start(self, attempt: Attempt) -> Start:
+        task = self._content.task(attempt.bag, attempt.index)
+        trouble = self.scheduler.state.bags[attempt.bag].troubles.get(attempt.index)
+        return Start(
+            attempt.attempt,
+            attempt.bag,
+            attempt.index,
+            task.argv,
+            task.shell,
+            task.params,
+            task.env,
+            [msgspec.to_builtins(item) for item in task.inputs],
+            [{"name": item.name, "required": item.required} for item in task.outputs],
+            trouble.needs if trouble else None,
+            msgspec.to_builtins(trouble.limits) if trouble and trouble.limits else None,
+        )
+
+    def _contact_s(self, pool: str) -> float:
+        terms = self._pools.get(pool)
+        return min(20.0, (terms.silent_after_us if terms else MOST_WAIT_US) / SECOND_US / 3)
+
+    def _stop(self, request: WorkRequest) -> str | None:
+        """A worker whose lease we ended, or do not know, is not wanted any more."""
+        if request.lease is None:
+            return None
+        lease = self.scheduler.state.leases.get(request.lease)
+        if lease is None:
+            return f"lease {request.lease} is over"
+        return None if lease.state in STANDING else f"lease {request.lease} is over: {lease.why}"

@@ -1,0 +1,187 @@
+"""From decisions to rows: everything a cycle decided, as a batch for the store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tailrace.bag.outcome import Outcome
+from tailrace.scheduler.decisions import (
+    Acquire,
+    AnyDecision,
+    Assign,
+    Close,
+    Drop,
+    Exclude,
+    PauseBag,
+    Release,
+    Remember,
+    Renew,
+    Reopen,
+    Settle,
+    StopBag,
+)
+from tailrace.scheduler.events import AnyEvent
+from tailrace.scheduler.journal import Page, encode_page
+from tailrace.scheduler.rows import BagRow, HostRow, Restored, TaskRow
+from tailrace.scheduler.state import State
+from tailrace.server.batch import Batch, NewBag
+from tailrace.server.protocol import WorkResult
+
+if TYPE_CHECKING:
+    from tailrace.server.desk import Session
+
+encode = msgspec.json.Encoder().encode
+DriverCall = Acquire | Renew | Release
+
+
+class Ledger:
+    def __init__(self, journal: bool, sessions: Mapping[str, Session]) -> None:
+        self._journal = journal
+        self._sessions = sessions
+        self._driver: list[DriverCall] = []
+        self._publications: list[int] = []
+        self._published: list[int] = []
+        self._begin(0, State(), None)
+        self._doors: dict[type[Any], Any] = {
+            Assign: self._assign,
+            Close: self._close,
+            Settle: self._settle,
+            Reopen: self._reopen,
+            Remember: self._remember,
+            Drop: self._drop,
+            Acquire: self._driver.append,
+            Renew: self._driver.append,
+            Release: self._release,
+            Exclude: self._exclude,
+            PauseBag: self._brake,
+            StopBag: self._brake,
+        }
+
+    def begin(self, now: int, state: State, restored: Restored | None) -> None:
+        """A new cycle; what was published since the last is booked with it."""
+        self._begin(now, state, restored)
+        self._batch.published = [(attempt,) for attempt in self._published]
+        self._published.clear()
+
+    def _begin(self, now: int, state: State, restored: Restored | None) -> None:
+        self._now, self._state = now, state
+        self._batch = Batch()
+        self._page = Page(restored, now if restored else 0)
+        self._reports: dict[int, WorkResult] = {}
+        self._settled: dict[int, list[tuple[int, str]]] = {}
+        self._touched: dict[str, None] = {}
+
+    # what the desk tells
+
+    def new_bag(self, new: NewBag) -> None:
+        self._batch.new_bags.append(new)
+
+    def reported(self, result: WorkResult) -> None:
+        self._reports[result.attempt] = result
+
+    def published(self, attempt: int) -> None:
+        self._published.append(attempt)
+
+    def enter(self, event: AnyEvent, decisions: list[AnyDecision]) -> None:
+        if self._journal:
+            self._page.enter(self._now, event, decisions)
+        for decision in decisions:
+            self._doors[type(decision)](decision)
+
+    # what it gives back
+
+    def batch(self) -> Batch:
+        for bag, settled in self._settled.items():
+            self._tell(bag, "settled", {"tasks": settled, **self.tally(bag)})
+        if self._page.entries:
+            self._batch.journal = encode_page(self._page)
+        return self._batch
+
+    def touched(self, host: str) -> bool:
+        """Was something decided in this cycle that this host must hear of?"""
+        return host in self._touched
+
+    def take_driver_calls(self) -> list[DriverCall]:
+        calls = list(self._driver)
+        self._driver.clear()
+        return calls
+
+    def take_publications(self) -> list[int]:
+        attempts, self._publications = self._publications, []
+        return attempts
+
+    def tally(self, bag: int) -> dict[str, int]:
+        of = self._state.bags[bag]
+        return {"done": of.done.count, "failed": of.failed.count, "live": len(of.live)}
+
+    # a row for each decision
+
+    def _assign(self, new: Assign) -> None:
+        lease = self._state.hosts[new.host].lease
+        self._touched[new.host] = None
+        row = (new.attempt, new.bag, new.index, new.host, lease, new.why, self._now, new.timeout_us)
+        self._batch.sent.append(row)
+
+    def _drop(self, one: Drop) -> None:
+        self._touched[one.host] = None
+
+    def _close(self, end: Close) -> None:
+        result = self._reports.get(end.attempt)
+        run, code, body = None, None, None
+        if result is not None:
+            run, code, body = result.run_us, result.exit, encode(result)
+        row = (self._now, end.outcome.value, end.accepted, run, code, body, end.attempt)
+        self._batch.ended.append(row)
+
+    def _settle(self, end: Settle) -> None:
+        outcome = end.outcome.value
+        self._batch.settled.append((end.bag, end.index, end.attempt, outcome))
+        self._batch.untroubled.append((end.bag, end.index))
+        self._settled.setdefault(end.bag, []).append((end.index, outcome))
+        result = self._reports.get(end.attempt)
+        if result is not None and result.outputs and end.outcome is Outcome.SUCCEEDED:
+            self._batch.unpublished.append((end.attempt,))
+            self._publications.append(end.attempt)
+
+    def _reopen(self, one: Reopen) -> None:
+        self._batch.reopened.append((one.bag, one.index))
+
+    def _remember(self, one: Remember) -> None:
+        row = one.row
+        if isinstance(row, TaskRow):
+            self._batch.troubles.append((row.bag, row.index, encode(row)))
+        elif isinstance(row, BagRow):
+            self._batch.bags.append((row.phase.value, encode(row), row.bag))
+            self._tell(row.bag, "phase", {"phase": row.phase, "why": row.why})
+        elif isinstance(row, HostRow):
+            self._remember_host(row)
+        else:
+            self._batch.leases.append((row.lease, row.bag, encode(row)))
+            self._tell(row.bag, "lease", {"lease": row.lease, "state": row.state, "why": row.why})
+
+    def _remember_host(self, row: HostRow) -> None:
+        session = self._sessions[row.host]
+        self._batch.hosts.append(
+            (row.host, session.number, encode(row), session.about, session.first_us, self._now)
+        )
+
+    def _release(self, one: Release) -> None:
+        self._driver.append(one)
+        for host in self._state.hosts.values():
+            if host.lease == one.lease:
+                self._touched[host.id] = None
+
+    def _exclude(self, one: Exclude) -> None:
+        for bag in self._state.bags.values():
+            if bag.runs:
+                body = {"host": one.host, "until_us": one.until_us, "why": one.why}
+                self._tell(bag.id, "excluded", body)
+
+    def _brake(self, one: Any) -> None:
+        """The phase that follows says it all."""
+
+    def _tell(self, bag: int, kind: str, body: dict[str, Any]) -> None:
+        self._batch.feed.append((bag, self._now, kind, encode(body)))
