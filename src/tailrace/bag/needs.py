@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tailrace.quantities import show_size
+
 Amounts = Mapping[str, int]
 
 BYTES = ("memory", "disk")
@@ -44,16 +46,7 @@ def describe(amounts: Amounts) -> str:
 
 def describe_one(name: str, amount: int) -> str:
     if name in BYTES:
-        return f"{_bytes(amount)} {name}"
+        return f"{show_size(amount)} {name}"
     count = amount / THOUSANDTHS
     word = name[:-1] if count == 1 and name in ("cores", "gpus") else name
     return f"{count:g} {word}"
-
-
-def _bytes(amount: int) -> str:
-    size = float(amount)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} TiB"

@@ -1,0 +1,148 @@
+"""A bag: numbered tasks, each computed from its number or read from a chunk, when it is asked for."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailrace.bag.command import command_of, variable
+from tailrace.bag.rows import CHUNK, Rows
+from tailrace.bag.spec import BagSpec, FileRule
+from tailrace.bag.sweep import Sweep
+from tailrace.bag.task import Input, Output, Task
+from tailrace.bag.template import Scope, Template
+from tailrace.bag.terms import Terms
+from tailrace.bag.values import show
+
+_decoder = msgspec.json.Decoder(BagSpec)
+_FileTemplates = list[tuple[Template, Template, bool]]
+
+
+class Bag:
+    def __init__(self, spec: BagSpec, read_chunk: Callable[[int], bytes]) -> None:
+        self.spec = spec
+        self.sweep = Sweep(spec.axes, read_chunk)
+        self.count = self.sweep.count
+        self._read_chunk = read_chunk
+        self._command = command_of(spec, self.sweep)
+        self._variables = [(variable(name), name) for name in self.sweep.names()]
+        self._env = [(key, Template(text)) for key, text in spec.env.items()]
+        self._inputs = _templates(spec.inputs) if spec.files == "staged" else []
+        self._outputs = _templates(spec.outputs)
+
+    def task(self, index: int) -> Task:
+        raw = self.raw(index)
+        scope = {**raw, "index": index, "bag": self.spec.name}
+        argv, shell = self._command.build(scope)
+        return Task(
+            index,
+            self.sweep.typed(raw),
+            argv,
+            shell,
+            self._task_env(index, scope),
+            self._task_inputs(scope) if self._inputs else (),
+            self._task_outputs(scope) if self._outputs else (),
+        )
+
+    def params(self, index: int) -> dict[str, Any]:
+        return self.sweep.typed(self.raw(index))
+
+    def raw(self, index: int) -> Scope:
+        """The parameters as they stand in the command."""
+        if not 0 <= index < self.count:
+            raise IndexError(f"task {index} of {self.count}")
+        return self.sweep.raw(index)
+
+    def scope(self, index: int) -> Scope:
+        """All that a placeholder may name."""
+        return {**self.raw(index), "index": index, "bag": self.spec.name}
+
+    def terms(self) -> Terms:
+        spec = self.spec
+        return Terms(
+            count=self.count,
+            name=spec.name,
+            needs=spec.needs,
+            limits=spec.limits,
+            retries=spec.retries,
+            growth=spec.growth,
+            order_seed=spec.seed if spec.order == "shuffled" else None,
+            repeatable=spec.repeatable,
+            timeout_us=spec.timeout_us,
+            deadline_us=spec.deadline_us,
+            budget=spec.budget,
+            max_failures=spec.max_failures,
+            pools=spec.pools,
+        )
+
+    def order(self) -> array[int] | None:
+        """The permutation when the tasks are ordered by a parameter; otherwise None."""
+        if self.spec.order in ("listed", "shuffled"):
+            return None
+        from tailrace.bag.ranking import by_parameter
+
+        return by_parameter(self.sweep, self.spec.order)
+
+    def find(self, text: str) -> int:
+        """A task by its number (`17`) or by values (`alpha=0.1,seed=3`)."""
+        from tailrace.bag.finding import find
+
+        return find(self, text)
+
+    def shared(self) -> dict[str, Any]:
+        """What the attempts of the bag share, in the words of the work call."""
+        spec = self.spec
+        return {
+            "name": spec.name,
+            "folder": spec.folder,
+            "env": {
+                "TAILRACE_BAG": spec.name,
+                **{k: t.render({}) for k, t in self._env if not t.fields},
+            },
+            "needs": dict(spec.needs),
+            "limits": msgspec.to_builtins(spec.limits),
+            "files": spec.files,
+            "keep_output": spec.keep_output,
+            "result": {} if spec.result is None else {"regex": spec.result},
+            "grace_s": spec.grace_us / 1_000_000,
+        }
+
+    def encode(self) -> tuple[bytes, list[bytes]]:
+        """The spec as JSON, and the chunks of its rows."""
+        rows = [
+            column.count for axis in self.spec.axes for column in axis if isinstance(column, Rows)
+        ]
+        chunks = -(-sum(rows) // CHUNK)
+        return msgspec.json.encode(self.spec), [self._read_chunk(k) for k in range(chunks)]
+
+    @classmethod
+    def decode(cls, spec: bytes, chunk: Callable[[int], bytes]) -> Bag:
+        """`chunk(k)` reads the k-th stored chunk; it is called when a task of it is asked for."""
+        return cls(_decoder.decode(spec), chunk)
+
+    def _task_env(self, index: int, scope: Scope) -> dict[str, str]:
+        env = {"TAILRACE_TASK": str(index)}
+        if self.spec.syntax != "listed":  # the row is the command itself, and may be long
+            for variable, name in self._variables:
+                env[variable] = show(scope[name])
+        for key, template in self._env:
+            if template.fields:
+                env[key] = template.render(scope)
+        return env
+
+    def _task_inputs(self, scope: Scope) -> tuple[Input, ...]:
+        folder = Path(self.spec.folder)
+        return tuple(
+            Input(n.render(scope), str(folder / p.render(scope))) for n, p, _ in self._inputs
+        )
+
+    def _task_outputs(self, scope: Scope) -> tuple[Output, ...]:
+        return tuple(Output(n.render(scope), t.render(scope), must) for n, t, must in self._outputs)
+
+
+def _templates(rules: tuple[FileRule, ...]) -> _FileTemplates:
+    return [(Template(rule.name), Template(rule.place), rule.required) for rule in rules]

@@ -1,0 +1,125 @@
+"""A TOML bag file becomes a bag.
+
+* `command`: a text runs in a shell (`sh -c`), a list of words without one. Placeholders: see
+  `template`.
+* `unused = "ok"`: parameters may stand nowhere; each task finds them in `TAILRACE_PARAM_name`
+  anyway.
+* Parameters: see `parameters`. Files: see `files`. All else: see `rules`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.checks import check_bag
+from tailrace.bag.commands import read_commands, text_lines
+from tailrace.bag.files import read_files
+from tailrace.bag.parallel import read_words
+from tailrace.bag.parameters import read_axes
+from tailrace.bag.rules import read_rules
+from tailrace.bag.spec import BagSpec
+from tailrace.bag.tables import Origin, Table, read_toml, said
+from tailrace.bag.textfile import read_text
+from tailrace.errors import BadInput
+
+
+def load_bag_file(path: Path, settings: Mapping[str, Any] | None = None) -> Bag:
+    """`settings` are keys of the file given as flags; they stand above it."""
+    shown, flags = str(path), _given(settings)
+    text = read_text(path, shown)
+    data = read_toml(text, shown)
+    if not data:
+        remedy = "write one with: tailrace init 'python model.py --alpha {alpha}'"
+        raise BadInput("the bag file is empty", file=shown, line=1, remedy=remedy)
+    table = Table({**data, **flags}, Origin(shown, text, flags))
+    return _from_table(table, path.absolute().parent, shown, path.stem)
+
+
+def _from_table(table: Table, folder: Path, shown: str, name: str) -> Bag:
+    command = table.take("command", str, list)
+    unused = table.choice("unused", ("error", "ok"), "error")
+    axes_of = read_axes(table, folder)
+    rules, files = read_rules(table, name), read_files(table)
+    table.finish()
+    words = _command(table, command)
+    axes, chunks = axes_of()
+    spec = BagSpec(folder=str(folder), source=shown, command=words, axes=axes, **rules, **files)
+    return check_bag(spec, chunks, table.origin, unused_ok=unused == "ok")
+
+
+def _command(table: Table, command: Any) -> str | tuple[str, ...]:
+    if not command or (isinstance(command, str) and not command.strip()):
+        raise table.bad(
+            "command", "there is no command", 'write command = "python model.py --alpha {alpha}"'
+        )
+    if isinstance(command, str):
+        return command
+    for position, word in enumerate(command):
+        if isinstance(word, (list, dict, bool)):
+            raise table.origin.bad(
+                ("command", position),
+                f"the command holds {said(word)}",
+                "list its words as texts in quotes",
+            )
+    return tuple(str(word) for word in command)
+
+
+def bag_from_commands(lines: Iterable[str], folder: Path, *, source: str, **settings: Any) -> Bag:
+    """One shell command a line. `settings` as in `load_bag_file`."""
+    rows, chunks = read_commands(lines, source)
+    table = _flags(settings)
+    rules, files = read_rules(table, Path(source).stem or "commands"), read_files(table)
+    table.finish()
+    spec = BagSpec(
+        folder=_absolute(folder), source=source, syntax="listed", axes=((rows,),), **rules, **files
+    )
+    return check_bag(spec, chunks, table.origin, unused_ok=True)
+
+
+def load_commands_file(path: str, folder: Path, **settings: Any) -> Bag:
+    """A file of commands, or `-` for standard input."""
+    if path == "-":
+        lines = text_lines(sys.stdin.buffer, "standard input")
+        return bag_from_commands(lines, folder, source="standard input", **settings)
+    try:
+        with open(path, "rb") as stream:
+            return bag_from_commands(text_lines(stream, path), folder, source=path, **settings)
+    except OSError:
+        read_text(Path(path), path)  # says why it cannot be read
+        raise
+
+
+def bag_from_parallel(words: Sequence[str], folder: Path, **settings: Any) -> Bag:
+    """`cmd {} ::: a b c`."""
+    command, axes = read_words(words)
+    table = _flags(settings)
+    program = command.split()[0] if isinstance(command, str) else command[0]
+    rules, files = read_rules(table, Path(program).name), read_files(table)
+    table.finish()
+    spec = BagSpec(
+        folder=_absolute(folder),
+        source=":::",
+        command=command,
+        syntax="parallel",
+        axes=axes,
+        **rules,
+        **files,
+    )
+    return check_bag(spec, [], table.origin, unused_ok=True)
+
+
+def _flags(settings: Mapping[str, Any]) -> Table:
+    given = _given(settings)
+    return Table(given, Origin(flags=given))
+
+
+def _given(settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {key: value for key, value in (settings or {}).items() if value not in (None, (), [])}
+
+
+def _absolute(folder: Path) -> str:
+    return str(folder.absolute())

@@ -1,0 +1,149 @@
+"""What can only be checked when the whole bag is known: placeholders, formats, order, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.command import variable
+from tailrace.bag.files import check_inputs
+from tailrace.bag.outputs import check_outputs
+from tailrace.bag.places import Path as KeyPath
+from tailrace.bag.rows import Rows
+from tailrace.bag.spec import BagSpec
+from tailrace.bag.sweep import Column, Sweep, names
+from tailrace.bag.tables import Origin, near
+from tailrace.bag.template import BUILT_IN, Field, Template, formatted
+from tailrace.bag.values import Listed, Value
+
+_FEW_INPUTS = 10_000
+
+Placed = tuple[KeyPath, Template]
+
+
+def check_bag(spec: BagSpec, chunks: list[bytes], origin: Origin, *, unused_ok: bool) -> Bag:
+    """The bag, or the first fault with its place."""
+    sweep = Sweep(spec.axes, chunks.__getitem__)
+    if spec.syntax == "braces":
+        placed = list(_templates(spec, origin))
+        _check_known(placed, sweep, origin)
+        _check_formats(placed, sweep, origin)
+        if not unused_ok:
+            _check_used(spec, placed, sweep, origin)
+    _check_variables(sweep, origin)
+    _check_order(spec, sweep, origin)
+    bag = Bag(spec, chunks.__getitem__)
+    _check_files(bag, origin)
+    return bag
+
+
+def _templates(spec: BagSpec, origin: Origin) -> Iterator[Placed]:
+    """Every template of the bag, and where it stands."""
+    words = enumerate(spec.command) if isinstance(spec.command, tuple) else [(0, spec.command)]
+    for position, text in words:
+        with origin.at("command", position):
+            if "\0" in text:
+                raise ValueError("a NUL byte cannot be part of a command")
+            yield ("command", position), Template(text, shell=isinstance(spec.command, str))
+    for key, text in spec.env.items():
+        with origin.at("env", key):
+            yield ("env", key), Template(text)
+    for kind, rules in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for position, rule in enumerate(rules):
+            step: str | int = position if rule.name == rule.place else rule.name
+            yield (kind, step), Template(rule.name)
+            yield (kind, step), Template(rule.place)
+
+
+def _check_known(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
+    known = [*sweep.names(), *BUILT_IN]
+    for path, template in placed:
+        for field in template.fields:
+            if field.name not in known:
+                raise origin.bad(
+                    path,
+                    f"{{{field.name}}} is not a parameter",
+                    f"parameters are {', '.join(known)}{near(field.name, known)}; for literal braces write "
+                    f"{{{{{field.name}}}}}",
+                )
+
+
+def _check_formats(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
+    for path, template in placed:
+        for field in template.fields:
+            if field.spec:
+                _check_format(path, field, sweep, origin)
+
+
+def _check_format(path: KeyPath, field: Field, sweep: Sweep, origin: Origin) -> None:
+    place = sweep.place_of(field.name)
+    for value in _samples(field.name, None if place is None else place.column):
+        try:
+            formatted(value, field.spec)
+        except ValueError as fault:
+            raise origin.bad(
+                path,
+                f"the format {field.spec!r} of {{{field.name}}} does not suit the value {value!r}: {fault}",
+                "use a format such as .3f for numbers, 04d for whole numbers, >10 for texts",
+            ) from None
+
+
+def _samples(name: str, column: Column | None) -> tuple[Value, ...]:
+    """Values that stand for all: of a range one, of a list each, of a CSV column one of its kind."""
+    if column is None:
+        return ("x",) if name == "bag" else (0,)
+    if isinstance(column, Listed):
+        return column.values
+    if isinstance(column, Rows):
+        kind = column.kinds[column.columns.index(name)]
+        return {"int": ("1",), "number": ("0.5",), "text": ("text",)}[kind]
+    return (column.reader()(0),)
+
+
+def _check_used(spec: BagSpec, placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
+    """A parameter that stands nowhere multiplies the tasks and changes nothing."""
+    used = {field.name for _, template in placed for field in template.fields}
+    texts = " ".join(template.text for _, template in placed)
+    for place in sweep.places:
+        if isinstance(place.column, Rows):
+            continue  # a column more does not make a task more
+        for name in names(place.column):
+            if name not in used and name != "repeat" and variable(name) not in texts:
+                raise origin.bad(
+                    ("parameters", name),
+                    f"the parameter {name} is used nowhere",
+                    f'put {{{name}}} into command, env, inputs or outputs; or set unused = "ok", and read '
+                    f"${variable(name)}",
+                )
+
+
+def _check_variables(sweep: Sweep, origin: Origin) -> None:
+    seen: dict[str, str] = {}
+    for name in sweep.names():
+        other = seen.setdefault(variable(name), name)
+        if other != name:
+            raise origin.bad(
+                ("parameters", name),
+                f"{other!r} and {name!r} are both {variable(name)} in a task",
+                "rename one",
+            )
+
+
+def _check_order(spec: BagSpec, sweep: Sweep, origin: Origin) -> None:
+    name = spec.order.removeprefix("-")
+    if spec.order not in ("listed", "shuffled") and name not in sweep.names():
+        known = ["listed", "shuffled", *sweep.names()]
+        raise origin.bad(
+            ("order",),
+            f"order is {spec.order!r}",
+            f'it may be {", ".join(known)}, or "-name"{near(name, known)}',
+        )
+
+
+def _check_files(bag: Bag, origin: Origin) -> None:
+    if bag.spec.inputs:
+        scopes = [bag.scope(index) for index in range(min(bag.count, _FEW_INPUTS))]
+        check_inputs(origin, bag.spec.inputs, Path(bag.spec.folder), scopes)
+    if bag.spec.outputs:
+        check_outputs(bag, origin)

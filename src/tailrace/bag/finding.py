@@ -1,0 +1,132 @@
+"""A task by its number or by the values of its parameters, as people name it."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from itertools import islice, product
+from typing import TYPE_CHECKING
+
+from tailrace.bag.rows import Rows
+from tailrace.bag.sweep import Place
+from tailrace.bag.tables import near
+from tailrace.bag.values import same, show
+from tailrace.errors import BadInput
+
+if TYPE_CHECKING:
+    from tailrace.bag.bag import Bag
+
+_SHOWN = 3
+
+
+def find(bag: Bag, text: str) -> int:
+    text = text.strip()
+    if re.fullmatch(r"-?\d+", text):
+        return _by_number(bag, int(text))
+    return _only(bag, _by_values(bag, _wanted(bag, text)), text)
+
+
+def _by_number(bag: Bag, index: int) -> int:
+    if 0 <= index < bag.count:
+        return index
+    raise BadInput(
+        f"there is no task {index}", remedy=f"tasks are numbered from 0 to {bag.count - 1}"
+    )
+
+
+def _wanted(bag: Bag, text: str) -> dict[str, str]:
+    """`alpha=0.1,seed=3`; a comma inside a value is one unless a parameter's name and = follow."""
+    names = bag.sweep.names()
+    split = "|".join(re.escape(name) for name in names)
+    found: dict[str, str] = {}
+    for part in re.split(rf",(?=\s*(?:{split})\s*=)" if names else ",", text):
+        name, equals, value = part.partition("=")
+        name = name.strip()
+        if not equals or name not in names:
+            known = ", ".join(names) or "none"
+            remedy = f"write a number, or values such as {_example(bag)}; parameters are {known}{near(name, names)}"
+            raise BadInput(f"{part.strip()!r} names no task", remedy=remedy)
+        found[name] = value.strip()
+    return found
+
+
+def _by_values(bag: Bag, wanted: dict[str, str]) -> list[int]:
+    """The first few tasks with these values."""
+    digits: dict[int, tuple[Place, list[int]]] = {}
+    for place in bag.sweep.places:
+        positions = _positions(bag, place, wanted)
+        if positions is not None:
+            before = digits.get(place.stride * place.count, (place, positions))[1]
+            digits[place.stride * place.count] = (place, [p for p in positions if p in before])
+    return _matches(bag, [(place, positions) for place, positions in digits.values()])
+
+
+def _matches(bag: Bag, digits: list[tuple[Place, list[int]]]) -> list[int]:
+    fixed = {place.stride for place, _ in digits if place.count > 1}
+    ranges = []
+    for place in {p.stride: p for p in bag.sweep.places if p.count > 1}.values():
+        if place.stride not in fixed:
+            ranges.append([i * place.stride for i in range(min(place.count, 2))])
+    for place, positions in digits:
+        ranges.append(
+            [i * place.stride for i in positions[:_SHOWN]]
+            if place.count > 1
+            else [0][: len(positions)]
+        )
+    return sorted(islice((sum(parts) for parts in product(*ranges)), 2 * _SHOWN))
+
+
+def _positions(bag: Bag, place: Place, wanted: dict[str, str]) -> list[int] | None:
+    column = place.column
+    if isinstance(column, Rows):
+        mine = {i: wanted[name] for i, name in enumerate(column.columns) if name in wanted}
+        return _rows(bag, place, mine) if mine else None
+    if column.name not in wanted:
+        return None
+    found = column.positions(wanted[column.name])
+    if not found:
+        raise BadInput(
+            f"no task has {column.name}={wanted[column.name]}",
+            remedy=_offer(place, wanted[column.name]),
+        )
+    return found
+
+
+def _rows(bag: Bag, place: Place, wanted: dict[int, str]) -> list[int]:
+    found = []
+    for index in range(place.count):
+        row = bag.sweep.reader.row(index)
+        if all(row[i] == text or same(row[i], text) for i, text in wanted.items()):
+            found.append(index)
+            if len(found) > _SHOWN:
+                break
+    return found
+
+
+def _offer(place: Place, text: str) -> str:
+    assert not isinstance(place.column, Rows)
+    reader = place.column.reader()
+    if place.count > 1000:
+        return f"its values go from {show(reader(0))} to {show(reader(place.count - 1))}"
+    shown = [show(reader(i)) for i in range(place.count)]
+    close = get_close_matches(text, shown, n=3) or shown[:5]
+    return f"its values are, for instance, {', '.join(close)}"
+
+
+def _only(bag: Bag, found: list[int], text: str) -> int:
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise BadInput(f"no task has {text}", remedy=f"values look like {_example(bag)}")
+    few = "; ".join(f"{index}: {_values(bag, index)}" for index in found[:_SHOWN])
+    raise BadInput(
+        f"{text} fits more than one task", remedy=f"say more, or give a number. Some are {few}"
+    )
+
+
+def _example(bag: Bag) -> str:
+    return _values(bag, 0)
+
+
+def _values(bag: Bag, index: int) -> str:
+    return ",".join(f"{name}={show(value)}" for name, value in bag.raw(index).items())

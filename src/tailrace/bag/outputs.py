@@ -1,0 +1,189 @@
+"""No two tasks publish to the same place, and none outside the bag's folder; known before the start.
+
+Most bags are decided from their templates alone, without a look at ten million targets. A target
+tells its task when
+
+* its text can be taken apart again: the text behind each placeholder begins with a character that
+  no value of that placeholder holds; and
+* the placeholders tell the task: each axis of more than one value has one whose texts all differ,
+  or there is `{index}`.
+
+Where that is not so, every target is made and compared, up to `MOST_COMPARED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, takewhile
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.files import leads_out
+from tailrace.bag.rows import Rows
+from tailrace.bag.sweep import Place, Sweep, names
+from tailrace.bag.tables import Origin
+from tailrace.bag.template import Field, Template, formatted
+from tailrace.bag.values import Range
+from tailrace.errors import BadInput
+
+MOST_COMPARED = 2_000_000
+_FEW_TEXTS = 200_000
+_NUMBER = frozenset("0123456789.+-e")
+
+
+def check_outputs(bag: Bag, origin: Origin) -> None:
+    targets = [Template(rule.place) for rule in bag.spec.outputs]
+    with origin.at("outputs"):
+        if not _decided(bag.sweep, targets):
+            _compare(bag, targets)
+
+
+def _decided(sweep: Sweep, targets: list[Template]) -> bool:
+    alone = all(_tells(sweep, target) and _tame(sweep, target) for target in targets)
+    return alone and all(_apart(a, b) for a, b in combinations(targets, 2))
+
+
+def _tells(sweep: Sweep, target: Template) -> bool:
+    """The target of a task is that of no other."""
+    if sweep.count == 1:
+        return True
+    return _divisible(sweep, target) and _covers(sweep, target)
+
+
+def _divisible(sweep: Sweep, target: Template) -> bool:
+    parts = [part for part in target.parts if part != ""]
+    for part, after in zip(parts, parts[1:], strict=False):
+        if isinstance(part, Field):
+            letters = _letters(sweep, part)
+            if letters is None or not isinstance(after, str) or after[0] in letters:
+                return False
+    return True
+
+
+def _covers(sweep: Sweep, target: Template) -> bool:
+    if any(field == Field("index") for field in target.fields):
+        return True
+    told = {
+        place.stride
+        for field in target.fields
+        if (place := _told_by(sweep, field)) and place.count > 1
+    }
+    return told >= {place.stride for place in sweep.places if place.count > 1}
+
+
+def _told_by(sweep: Sweep, field: Field) -> Place | None:
+    """The axis whose position the text of a field tells."""
+    place = sweep.place_of(field.name)
+    if place is None:
+        return None
+    if (
+        isinstance(place.column, Range)
+        and not field.spec
+        and place.column.step != "0"
+        and place.column.whole
+    ):
+        return place
+    texts = _texts(place, field)
+    return place if texts is not None and len(set(texts)) == place.count else None
+
+
+def _letters(sweep: Sweep, field: Field) -> frozenset[str] | None:
+    """All characters the texts of a field may hold; None: not known."""
+    place = sweep.place_of(field.name)
+    if field == Field("index") or (place and isinstance(place.column, Range) and not field.spec):
+        return _NUMBER
+    texts = None if place is None else _texts(place, field)
+    return None if texts is None else frozenset("".join(texts))
+
+
+def _texts(place: Place, field: Field) -> list[str] | None:
+    if isinstance(place.column, Rows) or place.count > _FEW_TEXTS:
+        return None
+    reader = place.column.reader()
+    return [formatted(reader(i), field.spec) for i in range(place.count)]
+
+
+def _tame(sweep: Sweep, target: Template) -> bool:
+    """No value leads out of the folder, or makes two paths one, as `a//b` and `a/./b` would."""
+    letters = [_letters(sweep, field) for field in target.fields if field.name != "bag"]
+    return all(known is not None and "/" not in known for known in letters) and not _dots(
+        sweep, target
+    )
+
+
+def _dots(sweep: Sweep, target: Template) -> bool:
+    for field in target.fields:
+        place = sweep.place_of(field.name)
+        if place is None or isinstance(place.column, Range):
+            continue
+        texts = _texts(place, field)
+        if texts is None or any(text.strip(".") == "" for text in texts):
+            return True
+    return False
+
+
+def _apart(one: Template, other: Template) -> bool:
+    """Two templates never make the same text: they differ before the first field, or behind the last."""
+    (a, y), (b, z) = _ends(one), _ends(other)
+    return not (a.startswith(b) or b.startswith(a)) or not (y.endswith(z) or z.endswith(y))
+
+
+def _ends(template: Template) -> tuple[str, str]:
+    """The fixed texts before the first field and behind the last."""
+    head = takewhile(lambda part: isinstance(part, str), template.parts)
+    tail = takewhile(lambda part: isinstance(part, str), reversed(template.parts))
+    return "".join(map(str, head)), "".join(map(str, reversed(list(tail))))
+
+
+def _compare(bag: Bag, targets: list[Template]) -> None:
+    if bag.count * len(targets) > MOST_COMPARED:
+        raise BadInput(
+            f"whether {bag.count:,} tasks publish to different places cannot be told from {targets[0].text!r}",
+            remedy=f"name every parameter in it, apart by / or _, or {{index}}{_hint(bag, targets[0])}",
+        )
+    seen: dict[str, int] = {}
+    for index, target, template in _targets(bag, targets):
+        if leads_out(target):
+            remedy = "the value of a placeholder leads there; use {index}, or rename the value"
+            raise BadInput(
+                f"task {index} would publish {target!r}, outside the bag's folder", remedy=remedy
+            )
+        path = _normal(target)
+        if path in seen:
+            raise _clash(bag, seen[path], index, target, template)
+        seen[path] = index
+
+
+def _targets(bag: Bag, targets: list[Template]) -> Iterator[tuple[int, str, Template]]:
+    for index in range(bag.count):
+        scope = bag.scope(index)
+        for template in targets:
+            yield index, template.render(scope), template
+
+
+def _normal(path: str) -> str:
+    return "/".join(part for part in path.split("/") if part not in ("", "."))
+
+
+def _clash(bag: Bag, one: int, other: int, target: str, template: Template) -> BadInput:
+    if one == other:
+        return BadInput(
+            f"two outputs would be published as {target}", remedy="give each its own target"
+        )
+    return BadInput(
+        f"tasks {one} and {other} would both publish {target}",
+        remedy=f"make the target tell them apart{_hint(bag, template)}",
+    )
+
+
+def _hint(bag: Bag, template: Template) -> str:
+    used = template.names()
+    missing = [
+        names(place.column)[0]
+        for place in bag.sweep.places
+        if place.count > 1
+        and not used
+        & {n for p in bag.sweep.places if p.stride == place.stride for n in names(p.column)}
+    ]
+    return (
+        f": it lacks {', '.join(f'{{{name}}}' for name in missing)}" if missing else ": add {index}"
+    )

@@ -1,0 +1,48 @@
+"""The permutation of a sweep's tasks by the values of one parameter."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import groupby
+
+from tailrace.bag.rows import Rows
+from tailrace.bag.sweep import Place, Sweep
+from tailrace.bag.values import Value, number
+
+
+def by_parameter(sweep: Sweep, order: str) -> array[int]:
+    """`"alpha"` ascends, `"-alpha"` descends; tasks with equal values stay as listed."""
+    name = order.removeprefix("-")
+    place = sweep.place_of(name)
+    if place is None:
+        raise KeyError(name)
+    keys = _keys(sweep, place, name)
+    ranked = sorted(range(place.count), key=keys.__getitem__, reverse=order.startswith("-"))
+    found = array("I")
+    for _, equal in groupby(ranked, key=keys.__getitem__):
+        _extend(found, sorted(equal), place, sweep.count)
+    return found
+
+
+def _extend(found: array[int], positions: list[int], place: Place, count: int) -> None:
+    """All tasks whose digit is one of these, in the order of their numbers."""
+    for outer in range(0, count, place.stride * place.count):
+        for position in positions:
+            start = outer + position * place.stride
+            found.extend(range(start, start + place.stride))
+
+
+def _keys(sweep: Sweep, place: Place, name: str) -> list[tuple[bool, Value]]:
+    values = _values(sweep, place, name)
+    try:
+        return [(False, number(v) if isinstance(v, str) else v) for v in values]
+    except ValueError:
+        return [(isinstance(v, str), v) for v in values]  # numbers before texts
+
+
+def _values(sweep: Sweep, place: Place, name: str) -> list[Value]:
+    if isinstance(place.column, Rows):
+        at = place.column.columns.index(name)
+        return [sweep.reader.row(i)[at] for i in range(place.count)]
+    reader = place.column.reader()
+    return [reader(i) for i in range(place.count)]

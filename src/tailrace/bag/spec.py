@@ -1,0 +1,55 @@
+"""A bag as it is stored: everything its file says, read, checked, and in plain units."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from tailrace.bag.needs import ONE_CORE
+from tailrace.bag.sweep import Axis
+from tailrace.bag.terms import Growth, Limits, Retries
+
+Files = Literal["here", "staged"]
+Syntax = Literal["braces", "parallel", "listed"]
+
+MOST_TASKS = 1_000_000_000
+KEEP_OUTPUT = 64 * 1024
+GRACE_US = 5_000_000
+
+
+class FileRule(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An input or an output; both sides may hold placeholders."""
+
+    name: str  # in the attempt's folder
+    place: str  # an input's path, or an output's target; relative to the bag's folder
+    required: bool = True
+
+
+class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
+    name: str
+    folder: str  # absolute: where it was submitted
+    source: str = ""  # the file it was read from, or how it was typed
+    command: str | tuple[str, ...] = ""  # a shell line or words, with placeholders
+    syntax: Syntax = "braces"  # "listed": the row is the command
+    axes: tuple[Axis, ...] = ()
+    env: dict[str, str] = {}
+    needs: dict[str, int] = msgspec.field(default_factory=ONE_CORE.copy)
+    limits: Limits = Limits()
+    retries: Retries = Retries()
+    growth: Growth | None = None
+    order: str = "listed"  # or "shuffled", "column", "-column"
+    seed: int = 0  # of a shuffled order
+    files: Files = "here"
+    inputs: tuple[FileRule, ...] = ()
+    outputs: tuple[FileRule, ...] = ()
+    result: str | None = None  # a regex; None: JSON
+    budget: dict[str, int] = {}  # micro-units by unit
+    deadline_us: int | None = None
+    timeout_us: int | None = None
+    max_failures: int | None = None
+    repeatable: bool = False
+    pools: tuple[str, ...] = ()
+    keep_output: int = KEEP_OUTPUT
+    grace_us: int = GRACE_US
+    notes: tuple[str, ...] = ()  # worth saying before the start, yet no fault

@@ -1,0 +1,122 @@
+"""`{alpha}` in a text becomes the value of the parameter alpha.
+
+`{{` and `}}` are braces. A format may follow a colon, as in Python: `{alpha:.3f}`, `{seed:04d}`.
+Besides the parameters there are `{index}` (the task's number, from 0) and `{bag}` (the bag's
+name). In a shell command each value is quoted for the place where it stands, and `${HOME}` is left
+to the shell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tailrace.bag.quoting import Quote, ShellState
+from tailrace.bag.values import Value, number, show
+from tailrace.errors import BadInput
+
+Scope = dict[str, Value]
+BUILT_IN = ("index", "bag")
+
+NAME = re.compile(r"[^\W\d](?:[\w. -]*\w)?")
+_NUMERIC = frozenset("bcdeEfFgGnoxX%")
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+
+
+class Field(NamedTuple):
+    name: str
+    spec: str = ""
+
+
+class Template:
+    """A text with fields, ready to be rendered often."""
+
+    def __init__(self, text: str, *, shell: bool = False) -> None:
+        self.text = text
+        self.parts = list(_parts(text, shell))
+        self.fields = [part for part in self.parts if isinstance(part, Field)]
+        self._pieces = list(_pieces(self.parts, shell))
+        self._fixed = (
+            "".join(p for p in self.parts if isinstance(p, str)) if not self.fields else None
+        )
+
+    def render(self, scope: Scope) -> str:
+        if self._fixed is not None:
+            return self._fixed
+        return "".join([p if p.__class__ is str else p(scope) for p in self._pieces])  # type: ignore
+
+    def names(self) -> set[str]:
+        return {field.name for field in self.fields}
+
+
+def formatted(value: Value, spec: str) -> str:
+    """Raises ValueError when the format does not suit the value."""
+    if not spec:
+        return show(value)
+    if isinstance(value, str) and spec[-1] in _NUMERIC:
+        value = number(value)
+    return format(value, spec)
+
+
+def _parts(text: str, shell: bool) -> Iterator[str | Field]:
+    at = 0
+    for found in _PIECE.finditer(text):
+        yield text[at : found.start()]
+        at = found.end()
+        yield from _piece(text, found, shell)
+    yield text[at:]
+
+
+def _piece(text: str, found: re.Match[str], shell: bool) -> Iterator[str | Field]:
+    whole = found[0]
+    if whole in ("{{", "}}"):
+        yield whole[0]
+    elif found[1] is None:
+        raise BadInput(
+            f"a lone {whole} in {_around(text, found)}", remedy=f"write {whole * 2} for a brace"
+        )
+    elif shell and text[found.start() - 1 : found.start()] == "$":
+        yield whole
+    else:
+        yield _field(found[1], text, found)
+
+
+def _field(inside: str, text: str, found: re.Match[str]) -> Field:
+    name, _, spec = inside.partition(":")
+    if NAME.fullmatch(name):
+        return Field(name, spec)
+    if not inside:
+        raise BadInput(
+            "{} names no parameter", remedy="write a name, such as {alpha}; {} is for `:::`"
+        )
+    raise BadInput(
+        f"{{{inside}}} in {_around(text, found)} is not a placeholder",
+        remedy=f"for literal braces write {{{{{inside}}}}}",
+    )
+
+
+def _around(text: str, found: re.Match[str]) -> str:
+    cut = text[max(found.start() - 15, 0) : found.end() + 15]
+    return repr(cut)
+
+
+def _pieces(parts: list[str | Field], shell: bool) -> Iterator[str | Callable[[Scope], str]]:
+    state = ShellState()
+    for part in parts:
+        if isinstance(part, str):
+            state.read(part)
+            yield part
+        else:
+            quote = state.quote(part.name) if shell else None
+            state.value()
+            yield _renderer(part, quote)
+
+
+def _renderer(field: Field, quote: Quote | None) -> Callable[[Scope], str]:
+    name, spec = field
+    if quote is None and not spec:
+        return lambda scope: show(scope[name])
+    if quote is None:
+        return lambda scope: formatted(scope[name], spec)
+    return lambda scope: quote(formatted(scope[name], spec))
