@@ -30,7 +30,7 @@ def join(parts: Iterable[object], between: str = "\n") -> Html:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], numbers: str = "") -> Html:
-    """``numbers`` has a letter per column: ``n`` number, ``t`` long text, ``1`` one line, anything else plain."""
+    """``numbers`` has a letter per column: ``n`` number, ``t`` long text, ``1`` one line."""
     kinds = [
         {"n": "n", "t": "text", "1": "one"}.get(letter, "") for letter in numbers.ljust(len(head))
     ]

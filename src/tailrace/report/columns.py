@@ -1,0 +1,132 @@
+"""Results as rows: which columns there are, and what a task's row holds.
+
+The columns are, in this order: ``task``; each parameter under its own name; the value; then
+``outcome, exit, run_s, turnaround_s, attempts, host, pool``, ``cost.CURRENCY`` for each currency
+anything was paid in, and ``stdout, stderr, outputs``.
+
+* When every value there is is an object, its keys become columns ``value.KEY``; otherwise there is
+  one column ``value``. What is nested deeper is JSON text.
+* A parameter whose name is a field's (``task``, ``host``, …), or begins with ``value.``, ``cost.``
+  or ``param.``, is called ``param.NAME``. So no two columns can have one name.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from tailrace.report.record import Result
+
+FIELDS = frozenset(Result.__struct_fields__)
+MIDDLE = ("outcome", "exit", "run_s", "turnaround_s", "attempts", "host", "pool")
+LAST = ("stdout", "stderr", "outputs")
+#: Objects with more different keys than this stay one column of JSON.
+MOST_KEYS = 1000
+_PREFIXES = ("value.", "cost.", "param.")
+
+
+class Columns(msgspec.Struct, frozen=True, kw_only=True):
+    """What varies between bags; the rest of a row is always the same."""
+
+    params: tuple[str, ...]
+    #: Keys of the values; None: one column ``value``.
+    keys: tuple[str, ...] | None
+    currencies: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [
+            "task",
+            *(param_column(name) for name in self.params),
+            *(["value"] if self.keys is None else [f"value.{key}" for key in self.keys]),
+            *MIDDLE,
+            *(f"cost.{currency}" for currency in self.currencies),
+            *LAST,
+        ]
+
+    def row(self, result: Result) -> list[Any]:
+        value = result.value
+        keyed = value if isinstance(value, dict) else {}
+        return [
+            result.task,
+            *(result.params.get(name) for name in self.params),
+            *([value] if self.keys is None else [keyed.get(key) for key in self.keys]),
+            None if result.outcome is None else str(result.outcome),
+            result.exit,
+            result.run_s,
+            result.turnaround_s,
+            result.attempts,
+            result.host,
+            result.pool,
+            *(result.cost.get(currency) for currency in self.currencies),
+            result.stdout,
+            result.stderr,
+            result.outputs or None,
+        ]
+
+
+def param_column(name: str) -> str:
+    taken = name in FIELDS or name.startswith(_PREFIXES)
+    return f"param.{name}" if taken else name
+
+
+def find_columns(results: Iterable[Result]) -> Columns:
+    """Parameters, keys and currencies in the order they are first seen."""
+    params: dict[str, None] = {}
+    keys: dict[str, None] = {}
+    currencies: dict[str, None] = {}
+    objects = True
+    for result in results:
+        _add(params, result.params)
+        _add(currencies, result.cost)
+        if isinstance(result.value, dict):
+            if len(keys) <= MOST_KEYS:
+                _add(keys, result.value)
+        elif result.value is not None:
+            objects = False
+    split = objects and 0 < len(keys) <= MOST_KEYS
+    return Columns(
+        params=tuple(params),
+        keys=tuple(keys) if split else None,
+        currencies=tuple(currencies),
+    )
+
+
+def _add(seen: dict[str, None], names: dict[str, Any]) -> None:
+    if not seen.keys() >= names.keys():  # nearly always they are known
+        seen.update(dict.fromkeys(names))
+
+
+@contextmanager
+def readable_twice(results: Iterable[Result]) -> Iterator[Iterable[Result]]:
+    """The results as something to go over again: an iterator is kept in a temporary file."""
+    if iter(results) is not results:
+        yield results
+        return
+    with tempfile.TemporaryFile() as file:
+        spool = _Spool(file)
+        spool.fill(results)
+        yield spool
+
+
+class _Spool:
+    """Results one after another in a file, each with its length before it."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def fill(self, results: Iterable[Result]) -> None:
+        encoder = msgspec.msgpack.Encoder()
+        for result in results:
+            packed = encoder.encode(result)
+            self._file.write(len(packed).to_bytes(4, "big") + packed)
+
+    def __iter__(self) -> Iterator[Result]:
+        decoder = msgspec.msgpack.Decoder(Result)
+        self._file.seek(0)
+        while head := self._file.read(4):
+            yield decoder.decode(self._file.read(int.from_bytes(head, "big")))

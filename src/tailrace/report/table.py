@@ -1,0 +1,139 @@
+"""Results as a table for people: parameters, values and outcome side by side."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tailrace.bag.outcome import Outcome
+from tailrace.report import words
+from tailrace.report.columns import find_columns
+from tailrace.report.record import Result
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+FIRST_ROWS, LAST_ROWS = 20, 10
+WIDEST = 40
+_STYLES = {Outcome.SUCCEEDED: "green", Outcome.CANCELLED: "dim", None: "dim"}
+
+
+def results_table(
+    results: Iterable[Result],
+    *,
+    every: bool = False,
+    first: int = FIRST_ROWS,
+    last: int = LAST_ROWS,
+) -> Table:
+    """The first and last rows, or every one; columns only where a shown row has something."""
+    if every:
+        return _table(list(results), [], 0)
+    source = iter(results)
+    top = list(islice(source, first))
+    bottom: deque[Result] = deque(maxlen=last)
+    hidden = 0
+    for result in source:
+        hidden += last == len(bottom)
+        bottom.append(result)
+    return _table(top, list(bottom), hidden)
+
+
+def _table(top: list[Result], bottom: list[Result], hidden: int) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
+    columns = _columns(top + bottom)
+    for name, cells in columns:
+        number = name == "run" or all(isinstance(x, (int, float, type(None))) for x in cells)
+        table.add_column(
+            _plain(name),
+            justify="right" if number else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            max_width=WIDEST,
+        )
+    rows = list(zip(*([_show(item) for item in cells] for _, cells in columns), strict=True))
+    for row in rows[: len(top)]:
+        table.add_row(*row)
+    if hidden:
+        table.add_row(*(Text("…", style="dim") for _ in columns))
+        table.caption = f"… {hidden:,} more, use --all"
+    for row in rows[len(top) :]:
+        table.add_row(*row)
+    return table
+
+
+def _columns(shown: list[Result]) -> list[tuple[str, list[Any]]]:
+    """Names and cells; what no shown row has is left out, except task and outcome."""
+    found = find_columns(shown)
+    skip = {"outcome", "stdout", "stderr", "outputs", "run_s", "turnaround_s", "pool"}
+    rows = [found.row(result) for result in shown]
+    plain = [(name, [row[i] for row in rows]) for i, name in enumerate(found.names)]
+    columns = [c for c in plain if c[0] == "task" or (c[0] not in skip and _says(*c))]
+    front = sum(name not in ("exit", "attempts", "host") for name, _ in columns)
+    front -= sum(name.startswith("cost.") for name, _ in columns)
+    columns = [(_short_name(name, found.names), cells) for name, cells in columns]
+    columns[front:front] = [
+        *_last_lines(shown),
+        ("outcome", [_outcome(result) for result in shown]),
+        ("run", [_run(result) for result in shown]),
+    ]
+    return columns
+
+
+def _short_name(name: str, names: list[str]) -> str:
+    """People need no ``value.`` before a key, unless it would look like another column."""
+    key = name.removeprefix("value.")
+    return name if key in names or key in ("run", "outcome", "") else key
+
+
+def _says(name: str, cells: list[Any]) -> bool:
+    """Exit codes are worth a column when one is not 0, attempts when a task had several."""
+    dull = {"exit": (None, 0), "attempts": (0, 1)}.get(name, (None,))
+    return any(item not in dull for item in cells)
+
+
+def _last_lines(shown: list[Result]) -> list[tuple[str, list[Any]]]:
+    """Where no task has a value, the last line it printed is the next best thing."""
+    lines = [next(reversed(result.stdout.strip().splitlines()), None) for result in shown]
+    if any(result.value is not None for result in shown) or not any(lines):
+        return []
+    return [("last line", lines)]
+
+
+def _outcome(result: Result) -> Text:
+    from rich.text import Text
+
+    name = "not done" if result.outcome is None else str(result.outcome).replace("_", " ")
+    return Text(name, style=_STYLES.get(result.outcome, "red"))
+
+
+def _run(result: Result) -> Text:
+    from rich.text import Text
+
+    return Text("" if result.run_s is None else words.duration(result.run_s * 1e6))
+
+
+def _show(item: Any) -> Text:
+    from rich.text import Text
+
+    if isinstance(item, Text):
+        return item
+    if item is None:
+        return Text("")
+    if isinstance(item, float):
+        return Text(f"{item:.6g}")
+    return _plain(item if isinstance(item, str) else msgspec.json.encode(item).decode())
+
+
+def _plain(text: str) -> Text:
+    """User text is neither markup nor terminal control."""
+    from rich.text import Text
+
+    return Text("".join(c if c.isprintable() else "·" for c in text[: WIDEST * 4]))
