@@ -1,4 +1,4 @@
-"""A bag: numbered tasks, each computed from its number or read from a chunk, when it is asked for."""
+"""A bag: numbered tasks, each computed or read from a chunk when it is asked for."""
 
 from __future__ import annotations
 

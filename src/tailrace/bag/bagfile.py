@@ -83,6 +83,7 @@ def bag_from_commands(lines: Iterable[str], folder: Path, *, source: str, **sett
 def load_commands_file(path: str, folder: Path, **settings: Any) -> Bag:
     """A file of commands, or `-` for standard input."""
     if path == "-":
+        settings.setdefault("name", "commands")
         lines = text_lines(sys.stdin.buffer, "standard input")
         return bag_from_commands(lines, folder, source="standard input", **settings)
     try:
@@ -118,7 +119,8 @@ def _flags(settings: Mapping[str, Any]) -> Table:
 
 
 def _given(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {key: value for key, value in (settings or {}).items() if value not in (None, (), [])}
+    given = {key: value for key, value in (settings or {}).items() if value not in (None, ())}
+    return {key: list(v) if isinstance(v, tuple) else v for key, v in given.items()}
 
 
 def _absolute(folder: Path) -> str:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from tailrace.bag.bag import Bag
-from tailrace.bag.command import variable
-from tailrace.bag.files import check_inputs
+from tailrace.bag.command import PREFIX, variable
+from tailrace.bag.files import check_inputs, step_of
 from tailrace.bag.outputs import check_outputs
 from tailrace.bag.places import Path as KeyPath
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import BagSpec
-from tailrace.bag.sweep import Column, Sweep, names
+from tailrace.bag.sweep import Column, Sweep
 from tailrace.bag.tables import Origin, near
 from tailrace.bag.template import BUILT_IN, Field, Template, formatted
 from tailrace.bag.values import Listed, Value
-
-_FEW_INPUTS = 10_000
 
 Placed = tuple[KeyPath, Template]
 
@@ -30,11 +28,13 @@ def check_bag(spec: BagSpec, chunks: list[bytes], origin: Origin, *, unused_ok: 
         _check_known(placed, sweep, origin)
         _check_formats(placed, sweep, origin)
         if not unused_ok:
-            _check_used(spec, placed, sweep, origin)
+            _check_used(placed, sweep, origin)
     _check_variables(sweep, origin)
     _check_order(spec, sweep, origin)
     bag = Bag(spec, chunks.__getitem__)
-    _check_files(bag, origin)
+    check_inputs(bag, origin)
+    if spec.outputs:
+        check_outputs(bag, origin)
     return bag
 
 
@@ -51,7 +51,7 @@ def _templates(spec: BagSpec, origin: Origin) -> Iterator[Placed]:
             yield ("env", key), Template(text)
     for kind, rules in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         for position, rule in enumerate(rules):
-            step: str | int = position if rule.name == rule.place else rule.name
+            step = step_of(rule, position)
             yield (kind, step), Template(rule.name)
             yield (kind, step), Template(rule.place)
 
@@ -64,8 +64,8 @@ def _check_known(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
                 raise origin.bad(
                     path,
                     f"{{{field.name}}} is not a parameter",
-                    f"parameters are {', '.join(known)}{near(field.name, known)}; for literal braces write "
-                    f"{{{{{field.name}}}}}",
+                    f"parameters are {', '.join(known)}{near(field.name, known)}; "
+                    f"for literal braces write {{{{{field.name}}}}}",
                 )
 
 
@@ -84,13 +84,13 @@ def _check_format(path: KeyPath, field: Field, sweep: Sweep, origin: Origin) -> 
         except ValueError as fault:
             raise origin.bad(
                 path,
-                f"the format {field.spec!r} of {{{field.name}}} does not suit the value {value!r}: {fault}",
+                f"{{{field.name}:{field.spec}}} does not suit the value {value!r}: {fault}",
                 "use a format such as .3f for numbers, 04d for whole numbers, >10 for texts",
             ) from None
 
 
 def _samples(name: str, column: Column | None) -> tuple[Value, ...]:
-    """Values that stand for all: of a range one, of a list each, of a CSV column one of its kind."""
+    """Values that stand for all: of a list each, of a range and of a CSV column one."""
     if column is None:
         return ("x",) if name == "bag" else (0,)
     if isinstance(column, Listed):
@@ -101,21 +101,19 @@ def _samples(name: str, column: Column | None) -> tuple[Value, ...]:
     return (column.reader()(0),)
 
 
-def _check_used(spec: BagSpec, placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
+def _check_used(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
     """A parameter that stands nowhere multiplies the tasks and changes nothing."""
-    used = {field.name for _, template in placed for field in template.fields}
-    texts = " ".join(template.text for _, template in placed)
+    used = {field.name for _, template in placed for field in template.fields} | {"repeat"}
+    read = set(re.findall(rf"{PREFIX}\w+", " ".join(template.text for _, template in placed)))
     for place in sweep.places:
         if isinstance(place.column, Rows):
             continue  # a column more does not make a task more
-        for name in names(place.column):
-            if name not in used and name != "repeat" and variable(name) not in texts:
-                raise origin.bad(
-                    ("parameters", name),
-                    f"the parameter {name} is used nowhere",
-                    f'put {{{name}}} into command, env, inputs or outputs; or set unused = "ok", and read '
-                    f"${variable(name)}",
-                )
+        name = place.column.name
+        if name not in used and variable(name) not in read:
+            where = f"put {{{name}}} into command, env, inputs or outputs"
+            other = f'or set unused = "ok" and read ${variable(name)}'
+            message = f"the parameter {name} is used nowhere"
+            raise origin.bad(("parameters", name), message, f"{where}; {other}")
 
 
 def _check_variables(sweep: Sweep, origin: Origin) -> None:
@@ -131,6 +129,9 @@ def _check_variables(sweep: Sweep, origin: Origin) -> None:
 
 
 def _check_order(spec: BagSpec, sweep: Sweep, origin: Origin) -> None:
+    if spec.seed and spec.order != "shuffled":
+        remedy = 'add order = "shuffled"; a parameter named seed belongs into [parameters]'
+        raise origin.bad(("seed",), "seed is for a shuffled order, and this is none", remedy)
     name = spec.order.removeprefix("-")
     if spec.order not in ("listed", "shuffled") and name not in sweep.names():
         known = ["listed", "shuffled", *sweep.names()]
@@ -139,11 +140,3 @@ def _check_order(spec: BagSpec, sweep: Sweep, origin: Origin) -> None:
             f"order is {spec.order!r}",
             f'it may be {", ".join(known)}, or "-name"{near(name, known)}',
         )
-
-
-def _check_files(bag: Bag, origin: Origin) -> None:
-    if bag.spec.inputs:
-        scopes = [bag.scope(index) for index in range(min(bag.count, _FEW_INPUTS))]
-        check_inputs(origin, bag.spec.inputs, Path(bag.spec.folder), scopes)
-    if bag.spec.outputs:
-        check_outputs(bag, origin)

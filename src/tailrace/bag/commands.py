@@ -1,4 +1,4 @@
-"""`--commands FILE`: one shell command a line; blank lines and lines that begin with `#` are skipped.
+"""`--commands FILE`: one shell command a line; blank lines and `#` lines are skipped.
 
 A line is a command as it stands: braces in it mean nothing. Its one parameter is `command`.
 """

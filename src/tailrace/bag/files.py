@@ -14,12 +14,17 @@ Paths are relative to the bag's folder; targets stay inside it.
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailrace.bag.spec import FileRule
 from tailrace.bag.tables import Origin, Table, said
 from tailrace.bag.template import Template
 from tailrace.errors import BadInput
+
+if TYPE_CHECKING:
+    from tailrace.bag.bag import Bag
+
+_FEW = 10_000  # tasks whose inputs are looked for
 
 
 def read_files(table: Table) -> dict[str, Any]:
@@ -28,15 +33,8 @@ def read_files(table: Table) -> dict[str, Any]:
     outputs = _rules(table, "outputs", "target")
     files = table.choice("files", ("here", "staged"), "staged" if inputs or outputs else "here")
     if files == "here" and outputs:
-        raise table.bad(
-            "files", 'outputs are published only with files = "staged"', "remove outputs, or files"
-        )
-    for rule in outputs:
-        with table.origin.at("outputs", rule.name):
-            check_inside(Template(rule.place), "the target")
-    for rule in (*inputs, *outputs):
-        with table.origin.at("inputs" if rule in inputs else "outputs", rule.name):
-            check_inside(Template(rule.name), "the name")
+        message = 'outputs are published only with files = "staged"'
+        raise table.bad("files", message, "remove outputs, or files")
     repeatable = table.take("repeatable", bool)
     return {
         "files": files,
@@ -47,13 +45,17 @@ def read_files(table: Table) -> dict[str, Any]:
 
 
 def check_inside(template: Template, what: str) -> None:
-    """The fixed part of a path must not lead out of its folder; values are checked with the outputs."""
-    text = "".join(part if isinstance(part, str) else "x" for part in template.parts)
-    if leads_out(text):
+    """The fixed part of a path stays in its folder; values are checked with the outputs."""
+    if leads_out(_fixed(template)):
         raise BadInput(
             f"{what} {template.text!r} is not inside the folder",
             remedy="write a relative path without .. and not ending in a slash",
         )
+
+
+def _fixed(template: Template) -> str:
+    """The text with a plain letter for each value."""
+    return "".join(part if isinstance(part, str) else "x" for part in template.parts)
 
 
 def leads_out(path: str) -> bool:
@@ -61,20 +63,24 @@ def leads_out(path: str) -> bool:
     return path.startswith("/") or ".." in parts or parts[-1] in ("", ".") or "\0" in path
 
 
-def check_inputs(
-    origin: Origin, rules: tuple[FileRule, ...], folder: Path, scopes: list[dict[str, Any]]
-) -> None:
-    """Each input must exist; those with placeholders are looked for with the scopes given."""
-    for position, rule in enumerate(rules):
-        template = Template(rule.place)
-        for path in dict.fromkeys(
-            template.render(scope) for scope in (scopes if template.fields else [{}])
-        ):
-            if not (folder / path).exists():
-                step: str | int = rule.name if rule.name != rule.place else position
-                raise origin.bad(
-                    ("inputs", step), f"the input {path} does not exist", f"looked in {folder}"
-                )
+def step_of(rule: FileRule, position: int) -> str | int:
+    """Where a rule stands in its list or table."""
+    return position if rule.name == rule.place else rule.name
+
+
+def check_inputs(bag: Bag, origin: Origin) -> None:
+    """Each input must exist; those with placeholders are looked for with the first tasks."""
+    for position, rule in enumerate(bag.spec.inputs):
+        for path in _paths(bag, Template(rule.place)):
+            if not Path(bag.spec.folder, path).exists():
+                message = f"the input {path} does not exist"
+                place = ("inputs", step_of(rule, position))
+                raise origin.bad(place, message, f"looked in {bag.spec.folder}")
+
+
+def _paths(bag: Bag, template: Template) -> dict[str, None]:
+    count = min(bag.count, _FEW) if template.fields else 1
+    return dict.fromkeys(template.render(bag.scope(index)) for index in range(count))
 
 
 def _rules(table: Table, key: str, side: str) -> tuple[FileRule, ...]:
@@ -89,23 +95,25 @@ def _plain(table: Table, key: str, position: int, value: Any, side: str) -> File
     with table.origin.at(key, position):
         if not isinstance(value, str) or not value:
             raise BadInput(f"{key} holds {said(value)}", remedy="list paths as texts in quotes")
-        Template(value)
-        if side == "target":
-            check_inside(Template(value), "the target")
-        outside = side == "path" and leads_out(value)
-        return FileRule(PurePosixPath(value).name if outside else value, value)
+        elsewhere = side == "path" and leads_out(_fixed(Template(value)))
+        return _checked(FileRule(PurePosixPath(value).name if elsewhere else value, value), side)
 
 
 def _named(table: Table, name: str, value: Any, side: str) -> FileRule:
-    if isinstance(value, str):
-        rule = FileRule(name, value)
-    elif isinstance(value, dict) and side == "target":
+    required, place = None, value
+    if isinstance(value, dict) and side == "target":
         inner = Table(value, table.origin, (*table.path, name))
-        required = inner.take("required", bool)
-        rule = FileRule(name, inner.take("target", str) or name, required is not False)
+        required, place = inner.take("required", bool), inner.take("target", str) or name
         inner.finish()
-    else:
-        raise table.bad(name, f"{table.label(name)} is {said(value)}", f"give its {side} as a text")
+    if not isinstance(place, str) or not place:
+        message = f"{table.label(name)} is {said(value)}"
+        raise table.bad(name, message, f"give its {side} as a text in quotes")
     with table.origin.at(*table.path, name):
-        Template(rule.name), Template(rule.place)
+        return _checked(FileRule(name, place, required is not False), side)
+
+
+def _checked(rule: FileRule, side: str) -> FileRule:
+    check_inside(Template(rule.name), "the name")
+    if side == "target":
+        check_inside(Template(rule.place), "the target")
     return rule

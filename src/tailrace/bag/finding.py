@@ -43,8 +43,8 @@ def _wanted(bag: Bag, text: str) -> dict[str, str]:
         name, equals, value = part.partition("=")
         name = name.strip()
         if not equals or name not in names:
-            known = ", ".join(names) or "none"
-            remedy = f"write a number, or values such as {_example(bag)}; parameters are {known}{near(name, names)}"
+            known = f"parameters are {', '.join(names) or 'none'}{near(name, names)}"
+            remedy = f"write a number, or values such as {_example(bag)}; {known}"
             raise BadInput(f"{part.strip()!r} names no task", remedy=remedy)
         found[name] = value.strip()
     return found
@@ -52,28 +52,16 @@ def _wanted(bag: Bag, text: str) -> dict[str, str]:
 
 def _by_values(bag: Bag, wanted: dict[str, str]) -> list[int]:
     """The first few tasks with these values."""
-    digits: dict[int, tuple[Place, list[int]]] = {}
+    offsets: dict[int, list[int]] = {}
     for place in bag.sweep.places:
         positions = _positions(bag, place, wanted)
         if positions is not None:
-            before = digits.get(place.stride * place.count, (place, positions))[1]
-            digits[place.stride * place.count] = (place, [p for p in positions if p in before])
-    return _matches(bag, [(place, positions) for place, positions in digits.values()])
-
-
-def _matches(bag: Bag, digits: list[tuple[Place, list[int]]]) -> list[int]:
-    fixed = {place.stride for place, _ in digits if place.count > 1}
-    ranges = []
-    for place in {p.stride: p for p in bag.sweep.places if p.count > 1}.values():
-        if place.stride not in fixed:
-            ranges.append([i * place.stride for i in range(min(place.count, 2))])
-    for place, positions in digits:
-        ranges.append(
-            [i * place.stride for i in positions[:_SHOWN]]
-            if place.count > 1
-            else [0][: len(positions)]
-        )
-    return sorted(islice((sum(parts) for parts in product(*ranges)), 2 * _SHOWN))
+            found = [position * place.stride for position in positions]
+            before = offsets.get(place.axis)
+            offsets[place.axis] = found if before is None else [o for o in found if o in before]
+    for place in bag.sweep.places:  # two positions of an axis not spoken of show that it is open
+        offsets.setdefault(place.axis, [i * place.stride for i in range(min(place.count, 2))])
+    return sorted(islice((sum(parts) for parts in product(*offsets.values())), 2 * _SHOWN))
 
 
 def _positions(bag: Bag, place: Place, wanted: dict[str, str]) -> list[int] | None:

@@ -36,7 +36,8 @@ def lacking(needs: Amounts, free: Amounts) -> str:
     """The first need that does not fit, in words; empty when all fit."""
     for name, amount in needs.items():
         if free.get(name, 0) < amount:
-            return f"{describe_one(name, amount)} wanted, {describe_one(name, free.get(name, 0))} there"
+            there = describe_one(name, free.get(name, 0))
+            return f"{describe_one(name, amount)} wanted, {there} there"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""No two tasks publish to the same place, and none outside the bag's folder; known before the start.
+"""No two tasks publish to one place, and none outside the bag's folder; known before the start.
 
 Most bags are decided from their templates alone, without a look at ten million targets. A target
 tells its task when
@@ -14,7 +14,7 @@ Where that is not so, every target is made and compared, up to `MOST_COMPARED`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, takewhile
+from itertools import combinations, pairwise, takewhile
 
 from tailrace.bag.bag import Bag
 from tailrace.bag.files import leads_out
@@ -51,7 +51,7 @@ def _tells(sweep: Sweep, target: Template) -> bool:
 
 def _divisible(sweep: Sweep, target: Template) -> bool:
     parts = [part for part in target.parts if part != ""]
-    for part, after in zip(parts, parts[1:], strict=False):
+    for part, after in pairwise(parts):
         if isinstance(part, Field):
             letters = _letters(sweep, part)
             if letters is None or not isinstance(after, str) or after[0] in letters:
@@ -62,12 +62,8 @@ def _divisible(sweep: Sweep, target: Template) -> bool:
 def _covers(sweep: Sweep, target: Template) -> bool:
     if any(field == Field("index") for field in target.fields):
         return True
-    told = {
-        place.stride
-        for field in target.fields
-        if (place := _told_by(sweep, field)) and place.count > 1
-    }
-    return told >= {place.stride for place in sweep.places if place.count > 1}
+    told = {place.axis for field in target.fields if (place := _told_by(sweep, field))}
+    return told >= {place.axis for place in sweep.places if place.count > 1}
 
 
 def _told_by(sweep: Sweep, field: Field) -> Place | None:
@@ -122,7 +118,7 @@ def _dots(sweep: Sweep, target: Template) -> bool:
 
 
 def _apart(one: Template, other: Template) -> bool:
-    """Two templates never make the same text: they differ before the first field, or behind the last."""
+    """Two templates never make one text: they differ before the first field or behind the last."""
     (a, y), (b, z) = _ends(one), _ends(other)
     return not (a.startswith(b) or b.startswith(a)) or not (y.endswith(z) or z.endswith(y))
 
@@ -137,8 +133,8 @@ def _ends(template: Template) -> tuple[str, str]:
 def _compare(bag: Bag, targets: list[Template]) -> None:
     if bag.count * len(targets) > MOST_COMPARED:
         raise BadInput(
-            f"whether {bag.count:,} tasks publish to different places cannot be told from {targets[0].text!r}",
-            remedy=f"name every parameter in it, apart by / or _, or {{index}}{_hint(bag, targets[0])}",
+            f"{targets[0].text!r} does not tell {bag.count:,} tasks apart, as far as can be seen",
+            remedy=f"name each parameter in it, with / between, or {{index}}{_hint(bag, targets[0])}",
         )
     seen: dict[str, int] = {}
     for index, target, template in _targets(bag, targets):
@@ -176,14 +172,9 @@ def _clash(bag: Bag, one: int, other: int, target: str, template: Template) -> B
 
 
 def _hint(bag: Bag, template: Template) -> str:
-    used = template.names()
-    missing = [
-        names(place.column)[0]
-        for place in bag.sweep.places
-        if place.count > 1
-        and not used
-        & {n for p in bag.sweep.places if p.stride == place.stride for n in names(p.column)}
-    ]
-    return (
-        f": it lacks {', '.join(f'{{{name}}}' for name in missing)}" if missing else ": add {index}"
-    )
+    """Which axes the target does not speak of."""
+    places = [place for place in bag.sweep.places if place.count > 1]
+    named = {place.axis for place in places if template.names() & set(names(place.column))}
+    missing = {place.axis: names(place.column)[0] for place in places if place.axis not in named}
+    words = ", ".join(f"{{{name}}}" for name in missing.values())
+    return f": it lacks {words}" if missing else ": add {index}"

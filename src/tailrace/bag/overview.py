@@ -130,7 +130,8 @@ def _warnings(bag: Bag) -> list[str]:
     need, limit = spec.needs.get("memory"), spec.limits.memory
     if need is not None and limit is not None and limit > need:
         found.append(
-            f"a task may use {show_size(limit)} of memory but is placed as if it needed {show_size(need)}"
+            f"a task may use {show_size(limit)} of memory, but is placed by its need of "
+            f"{show_size(need)}"
         )
     if spec.syntax == "braces":
         found += _unused_columns(bag)

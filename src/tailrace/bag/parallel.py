@@ -96,6 +96,8 @@ class ParallelCommand:
 
 def read_words(words: Sequence[str]) -> tuple[str | tuple[str, ...], tuple[Axis, ...]]:
     """The command and the axes of `cmd {} ::: a b :::+ c d`; parameters are named 1, 2, …"""
+    for word in words:
+        _check_text(word)
     cut = next((i for i, word in enumerate(words) if _SOURCE.fullmatch(word)), len(words))
     command = _command(words[:cut])
     axes = _axes(words[cut:])
@@ -103,8 +105,18 @@ def read_words(words: Sequence[str]) -> tuple[str | tuple[str, ...], tuple[Axis,
     return command, axes
 
 
+def _check_text(word: str) -> None:
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        remedy = "rename it, or put the command into a shell script"
+        raise BadInput(f"{word!a} is not UTF-8", remedy=remedy) from None
+    if "\0" in word:
+        raise BadInput(f"{word!r} holds a NUL byte", remedy="remove it")
+
+
 def _command(words: Sequence[str]) -> str | tuple[str, ...]:
-    if not words:
+    if not words or not words[0].strip():
         raise BadInput(
             "there is no command before :::", remedy="write tailrace run -- COMMAND {} ::: a b c"
         )
@@ -117,7 +129,7 @@ def _command(words: Sequence[str]) -> str | tuple[str, ...]:
     for word in words:
         if _OPERATOR.fullmatch(word):
             raise BadInput(
-                f"{word!r} stands alone as a word, and would be handed to {words[0]} as an argument",
+                f"{word!r} stands alone, and would be handed to {words[0]} as an argument",
                 remedy="put the whole command into one pair of quotes to run it in a shell",
             )
     return tuple(words)
@@ -187,7 +199,7 @@ def _field(found: re.Match[str], sources: int) -> Field:
         return Field(_all(sources), form)
     if not 1 <= int(number) <= sources:
         raise BadInput(
-            f"{found[0]} names source {number}, but there {'is' if sources == 1 else 'are'} {sources}",
+            f"{found[0]} names source {number}, but the last one is source {sources}",
             remedy="add a ::: for it, or use a smaller number",
         )
     return Field((str(int(number)),), form)

@@ -39,7 +39,8 @@ _QUOTES: dict[str, Quote] = {"(": bare, "'": in_single, '"': in_double, "#": in_
 class ShellState:
     """Reads a shell command up to a placeholder, and knows how a value must be quoted there.
 
-    Follows quotes, backslashes, comments, `$( )`. Not here-documents: use `$TAILRACE_PARAM_name` there.
+    Follows quotes, backslashes, comments and `$( )`, not here-documents: use
+    `$TAILRACE_PARAM_name` there.
     """
 
     def __init__(self) -> None:

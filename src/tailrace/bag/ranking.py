@@ -7,7 +7,7 @@ from itertools import groupby
 
 from tailrace.bag.rows import Rows
 from tailrace.bag.sweep import Place, Sweep
-from tailrace.bag.values import Value, number
+from tailrace.bag.values import Range, Value, number
 
 
 def by_parameter(sweep: Sweep, order: str) -> array[int]:
@@ -16,9 +16,15 @@ def by_parameter(sweep: Sweep, order: str) -> array[int]:
     place = sweep.place_of(name)
     if place is None:
         raise KeyError(name)
-    keys = _keys(sweep, place, name)
-    ranked = sorted(range(place.count), key=keys.__getitem__, reverse=order.startswith("-"))
+    down = order.startswith("-")
     found = array("I")
+    if isinstance(place.column, Range) and place.column.step != "0":
+        rising = not place.column.step.startswith("-")
+        for position in range(place.count)[:: 1 if rising != down else -1]:
+            _extend(found, [position], place, sweep.count)
+        return found
+    keys = _keys(sweep, place, name)
+    ranked = sorted(range(place.count), key=keys.__getitem__, reverse=down)
     for _, equal in groupby(ranked, key=keys.__getitem__):
         _extend(found, sorted(equal), place, sweep.count)
     return found

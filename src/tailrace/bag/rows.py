@@ -23,7 +23,7 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class Rows(msgspec.Struct, frozen=True, tag="rows", omit_defaults=True):
-    """An axis of several parameters at once. A cell is kept as it was written: `007` stays `007`."""
+    """An axis of several parameters. A cell is kept as it was written: `007` stays `007`."""
 
     columns: tuple[str, ...]
     kinds: tuple[Kind, ...]
@@ -67,7 +67,7 @@ def encode_chunk(rows: list[Row]) -> bytes:
 
 
 def kind_of(cells: Iterable[str]) -> Kind:
-    """What every cell of a column is. `007` and `+1` are text: a number would not say them again."""
+    """What every cell of a column is. `007` and `+1` are text: as numbers they would change."""
     kind: Kind = "int"
     for cell in cells:
         if not _numeric(cell):

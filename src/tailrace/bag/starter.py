@@ -15,8 +15,9 @@ _HEAD = """\
 name = {name}
 
 # The command of each task. A text runs in a shell; ["a", "list", "of words"] without one.
-# {{alpha}} is a parameter, {{alpha:.3f}} with a format, {{index}} the task's number from 0, {{bag}} the name.
-# Values are quoted for the shell. Literal braces are doubled: awk '{{{{print $1}}}}'.
+# {{alpha}} is a parameter, {{alpha:.3f}} one with a format, {{index}} the task's number from 0,
+# {{bag}} the name above. Values are quoted for the shell. Literal braces are doubled:
+# awk '{{{{print $1}}}}'.
 command = {command}
 """
 
@@ -36,12 +37,12 @@ _OPTIONS = """
 #timeout = "2h"
 #max_failures = 50
 
-# The value of a task: by default the JSON it writes to $TAILRACE_RESULT, or its last line of output if
-# that is a JSON object. Or what a regular expression finds in its output.
+# The value of a task: by default the JSON it writes to $TAILRACE_RESULT, or its last line of output
+# if that is a JSON object. Or what a regular expression finds in its output.
 #result = 'accuracy: ([0-9.]+)'
 
-# "here": tasks run in this folder. "staged": each in an empty folder, with inputs laid there and outputs
-# published from there. Declaring inputs or outputs means "staged".
+# "here": tasks run in this folder. "staged": each in an empty folder, with inputs laid there and
+# outputs published from there. Declaring inputs or outputs means "staged".
 #files = "staged"
 #inputs = []
 
@@ -68,8 +69,8 @@ _PARAMETERS = """
 #   seed = {from = 1, to = 100}                               whole numbers, both ends included
 #   beta = {from = 0, to = 1, step = 0.1}                     0, 0.1, ... 1
 #   rate = {from = 0.001, to = 1, count = 4, scale = "log"}   0.001, 0.01, 0.1, 1
-# Before this table: zip = [["alpha", "beta"]] puts parameters side by side; csv = "cases.csv" makes each
-# column a parameter and each row a combination.
+# Before this table: zip = [["alpha", "beta"]] puts parameters side by side; csv = "cases.csv" makes
+# each column a parameter and each row a combination.
 [parameters]
 """
 

@@ -24,6 +24,7 @@ class Place(msgspec.Struct, frozen=True):
     """Which digit of a task's number a column reads."""
 
     column: Column
+    axis: int  # columns that are zipped have the same
     stride: int
     count: int
 
@@ -38,9 +39,9 @@ def size(axes: Iterable[Axis]) -> int:
 
 def places(axes: tuple[Axis, ...]) -> list[Place]:
     found, stride = [], size(axes)
-    for axis in axes:
+    for number, axis in enumerate(axes):
         stride //= max(length(axis), 1)
-        found += [Place(column, stride, length(axis)) for column in axis]
+        found += [Place(column, number, stride, length(axis)) for column in axis]
     return found
 
 

@@ -52,7 +52,8 @@ class Origin:
                 raise
             raise self.bad(path, fault.message, fault.remedy) from None
         except ValueError as fault:
-            raise self.bad(path, f"{label(path)}: {fault}") from None
+            said = "" if path and path[0] in self.flags else f"{label(path)}: "
+            raise self.bad(path, f"{said}{fault}") from None
 
     def _line(self, path: Path) -> int | None:
         if self.file is None:
@@ -77,6 +78,8 @@ class Table:
         """The value of a key, of one of these kinds; None when it is not there."""
         self._known.append(key)
         value = self._data.pop(key, None)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise self.bad(key, f"{self.label(key)} is {value}", "it must fit into 64 bits")
         if value is None or _is(value, kinds):
             return value
         wanted = " or ".join(_WORDS[kind] for kind in kinds)

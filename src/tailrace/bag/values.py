@@ -86,7 +86,7 @@ class Range(msgspec.Struct, frozen=True, tag="range", omit_defaults=True):
 
 
 class LogSpaced(msgspec.Struct, frozen=True, tag="log", omit_defaults=True):
-    """`count` values at equal ratios from `start` to `stop`, both included, rounded to 12 digits."""
+    """`count` values at equal ratios, `start` and `stop` included, rounded to 12 digits."""
 
     name: str
     start: float
