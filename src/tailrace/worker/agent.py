@@ -1,0 +1,437 @@
+"""The worker's side of the work call, without any I/O, clock or randomness.
+
+Inputs (a reply, a failed call, an ended process, passing time) go in with the time in microseconds;
+what has to be done comes out as a list of effects. The client carries them out on a real machine,
+the fault tests in a simulated one; both drive this very class.
+
+**Why no attempt is executed twice.** An attempt is known here from its first `start` until it is
+dropped unstarted (then it never ran) or its result is acknowledged. As long as it is known, another
+`start` is ignored. After the acknowledgement nothing needs to be remembered: it left the server
+after the commit of the result, every later call is made after it arrived, and only the reply to the
+newest call is obeyed. So any reply obeyed later was written by a server that knows the attempt has
+ended, and such a server never sends it again. Across sessions: results not yet acknowledged are
+known from the spool, and everything else of the old session is closed by the server before it
+answers the first call of the new one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+
+from .effects import Abandon, Call, Effects, Exit, Forget, Json, Kill, Spool, Start
+from .line import BACKOFF_LIMIT, SECOND, Line
+from .room import ONE_CORE, Room
+
+PROTOCOL = 1
+GATHER = SECOND // 4  # how long results are gathered while plenty is queued
+# After a reply that leaves work here, the next waiting call is made a little later: a short task
+# ends first, and its result needs no call to be hung up for it.
+PARK = 30_000
+RESULTS_BYTES = 4 << 20  # of results in one call
+LEAVE_WITHIN = 5 * SECOND  # to report, once all tasks have ended
+FAREWELL_BACKOFF = SECOND // 2
+EXIT_OK = 0
+EXIT_REFUSED = 2
+REFUSALS = {
+    401: "the server refused this worker's token (401)",
+    409: "the server speaks another version of the protocol (409)",
+}
+
+
+class Running:
+    """A started attempt."""
+
+    __slots__ = ("ended_as", "grace_s", "needs")
+
+    def __init__(self, needs: Mapping[str, int], grace_s: float) -> None:
+        self.needs = needs
+        self.grace_s = grace_s
+        self.ended_as: Optional[str] = None  # set when it was told to end
+
+
+class Agent:
+    def __init__(
+        self,
+        identity: Mapping[str, Any],
+        capacity: Mapping[str, int],
+        session: int,
+        spooled: Iterable[Json],
+        now: int,
+        *,
+        wait_s: float = 25.0,
+        idle_after_s: Optional[float] = None,
+        ends_at: Optional[int] = None,
+        standby: int = 0,
+    ) -> None:
+        """`identity` holds host, pool, lease, kind and about. `standby` attempts are started beyond
+        the capacity: only for an executor that itself waits until they fit (the keeper does)."""
+        self.identity = dict(identity)
+        self.session = session
+        self.room = Room(capacity)
+        self.queued: "OrderedDict[int, Tuple[Json, Json]]" = OrderedDict()
+        self.running: Dict[int, Running] = {}
+        self.kept: Dict[int, Json] = {result["attempt"]: result for result in spooled}
+        self.gone: Optional[Exit] = None
+        self._line = Line(f"{identity.get('host')}/{session}", now)
+        self._terms: Dict[str, Json] = {}
+        self._wait_s = wait_s
+        self._idle_after = None if idle_after_s is None else int(idle_after_s * SECOND)
+        self._idle_since = now
+        self._was_busy = False
+        self._born = now
+        self._ends_at = ends_at
+        self._standby = standby
+        self._waiting: "OrderedDict[int, None]" = OrderedDict()  # started beyond the capacity
+        self._fresh_since: Optional[int] = now if self.kept else None  # results in no call yet
+        self._park_at = now
+        self._refill_below = 0
+        self._leaving: Optional[str] = None
+        self._leave_by: Optional[int] = None
+
+    # ---- inputs -------------------------------------------------------------------------------
+
+    def wake(self, now: int) -> Effects:
+        """Time has passed; also the first input of all."""
+        return self._settle([], now)
+
+    def replied(self, seq: int, reply: Json, now: int) -> Effects:
+        """Only the reply to the newest call is obeyed, once."""
+        if self.gone or seq != self._line.in_hand:
+            return []
+        effects: Effects = []
+        carried = self._line.carried
+        self._line.hang_up()
+        self._hear(reply)
+        self._forget(reply.get("ack") or (), effects)
+        self._look_for_unacknowledged(carried, now)
+        for attempt in reply.get("drop") or ():
+            self._drop(attempt, effects)
+        for order in reply.get("start") or ():
+            self._take(order)
+        self._refill_below = len(self.queued) // 2
+        self._park_at = now + PARK if self.queued or self.running else now
+        if reply.get("stop"):
+            self._leave(str(reply["stop"]), now, effects)
+        if self._leaving is not None:
+            self._hand_back(effects, now)
+            self._exit_when_done(effects)
+        return self._settle(effects, now)
+
+    def call_failed(
+        self, seq: int, status: Optional[int], retry_after_s: Optional[float], now: int
+    ) -> Effects:
+        """No reply (`status` None) or an HTTP error."""
+        if self.gone or seq != self._line.in_hand:
+            return []
+        effects: Effects = []
+        self._fail_call(retry_after_s, now)
+        if status in REFUSALS:
+            self._exit(EXIT_REFUSED, REFUSALS[status], effects)
+        elif self._leaving is not None and not self.running and not self.kept:
+            self._exit(EXIT_OK, self._leaving, effects)  # nobody there to say farewell to
+        return self._settle(effects, now)
+
+    def ended(self, attempt: int, result: Json, now: int) -> Effects:
+        return self.ended_many([(attempt, result)], now)
+
+    def ended_many(self, results: Iterable[Tuple[int, Json]], now: int) -> Effects:
+        """Processes have ended. One that was told to end is reported as that, unless it had
+        succeeded before it heard of it: then its work is whole."""
+        if self.gone:
+            return []
+        effects: Effects = []
+        for attempt, result in results:
+            run = self.running.pop(attempt, None)
+            if run is None:
+                continue
+            self._leave_room(attempt, run)
+            if run.ended_as is not None and result["outcome"] != "succeeded":
+                result = dict(result, outcome=run.ended_as, limit=None)
+            self._keep(result, effects, now)
+        return self._settle(effects, now)
+
+    def stopping(self, why: str, now: int) -> Effects:
+        """SIGTERM, or the end of life: end what runs as preempted, report, exit."""
+        effects: Effects = []
+        if not self.gone:
+            self._leave(why, now, effects)
+        return self._settle(effects, now)
+
+    def next_wakeup(self) -> Optional[int]:
+        """When `wake` has to be called if nothing else happens before."""
+        if self.gone:
+            return None
+        line = self._line
+        times = [self._call_due(), self._leave_by, self._idle_ends(), self._life_ends()]
+        if line.in_hand is not None:
+            times.append(line.answer_by)
+        return min((time for time in times if time is not None), default=None)
+
+    @property
+    def held(self) -> List[int]:
+        """All attempts it has."""
+        return [*self.queued, *self.running, *self.kept]
+
+    # ---- what a reply says --------------------------------------------------------------------
+
+    def _hear(self, reply: Json) -> None:
+        self._terms.update(reply.get("bags") or {})
+        contact_s = reply.get("contact_s")
+        if contact_s:
+            self._wait_s = min(self._wait_s, float(contact_s))
+
+    def _forget(self, acked: Iterable[int], effects: Effects) -> None:
+        known = tuple(attempt for attempt in acked if self.kept.pop(attempt, None) is not None)
+        if known:
+            effects.append(Forget(known))
+
+    def _look_for_unacknowledged(self, carried: Iterable[int], now: int) -> None:
+        """A result sent but not acknowledged is sent again, not in a hurry: a server that answers
+        without acknowledging is not well."""
+        if any(attempt in self.kept for attempt in carried):
+            self._fail_call(None, now)
+        else:
+            self._line.well(now)
+
+    def _drop(self, attempt: int, effects: Effects) -> None:
+        if self.queued.pop(attempt, None) is None and attempt in self.running:
+            self._end(attempt, "cancelled", effects)
+
+    def _end(self, attempt: int, outcome: str, effects: Effects) -> None:
+        run = self.running[attempt]
+        if run.ended_as is None:
+            run.ended_as = outcome
+            effects.append(Kill(attempt, run.grace_s, outcome))
+
+    def _take(self, order: Json) -> None:
+        attempt = order["attempt"]
+        if attempt in self.queued or attempt in self.running or attempt in self.kept:
+            return
+        self.queued[attempt] = (order, self._terms.get(str(order["bag"]), {}))
+
+    # ---- starting and ending attempts ---------------------------------------------------------
+
+    def _fill(self, effects: Effects, now: int) -> None:
+        """Start the queued in order as they fit; the first that does not fit waits, and with it
+        those behind, so that a large one is not passed for ever."""
+        while self.queued:
+            attempt = next(iter(self.queued))
+            order, terms = self.queued[attempt]
+            needs = order.get("needs") or terms.get("needs") or ONE_CORE
+            if not self.room.could_ever_fit(needs):
+                del self.queued[attempt]
+                text = f"this host has {self.room.capacity}, the task needs {needs}"
+                self._keep(unstarted(attempt, "host_failed", text), effects, now)
+                continue
+            if not self._admit(attempt, needs):
+                return
+            del self.queued[attempt]
+            self.running[attempt] = Running(needs, float(terms.get("grace_s") or 0))
+            effects.append(Start(attempt, order, terms))
+
+    def _admit(self, attempt: int, needs: Mapping[str, int]) -> bool:
+        if not self._waiting and self.room.fits(needs):
+            self.room.take(needs)
+            return True
+        if len(self._waiting) < self._standby:
+            self._waiting[attempt] = None
+            return True
+        return False
+
+    def _leave_room(self, attempt: int, run: Running) -> None:
+        if attempt in self._waiting:
+            del self._waiting[attempt]
+        else:
+            self.room.give_back(run.needs)
+        while self._waiting:
+            first = next(iter(self._waiting))
+            if not self.room.fits(self.running[first].needs):
+                return
+            self.room.take(self.running[first].needs)
+            del self._waiting[first]
+
+    def _keep(self, result: Json, effects: Effects, now: int) -> None:
+        self.kept[result["attempt"]] = result
+        effects.append(Spool(result))
+        if self._fresh_since is None:
+            self._fresh_since = now
+
+    # ---- leaving ------------------------------------------------------------------------------
+
+    def _leave(self, why: str, now: int, effects: Effects) -> None:
+        if self._leaving is not None:
+            return
+        self._leaving = why
+        self._hand_back(effects, now)
+        for attempt in list(self.running):
+            self._end(attempt, "preempted", effects)
+        grace = max((run.grace_s for run in self.running.values()), default=0.0)
+        self._leave_by = now + int(grace * SECOND) + LEAVE_WITHIN
+        if self._ends_at is not None:
+            self._leave_by = min(self._leave_by, max(self._ends_at, now))
+        self._line.not_before = min(self._line.not_before, now)
+        if self._line.in_hand is not None and not self._line.carried:
+            effects.append(Abandon(self._line.in_hand))  # it offers room that is no more
+            self._line.hang_up()
+
+    def _hand_back(self, effects: Effects, now: int) -> None:
+        """What is queued goes back at once, so that others can have it."""
+        for attempt in list(self.queued):
+            del self.queued[attempt]
+            text = f"not started: {self._leaving}"
+            self._keep(unstarted(attempt, "preempted", text), effects, now)
+
+    def _exit_when_done(self, effects: Effects) -> None:
+        if self._leaving is not None and not self.running and not self.kept:
+            self._exit(EXIT_OK, self._leaving, effects)
+
+    def _exit(self, code: int, why: str, effects: Effects) -> None:
+        if self._line.in_hand is not None:
+            effects.append(Abandon(self._line.in_hand))
+        self.gone = Exit(code, why)
+        effects.append(self.gone)
+
+    def _idle_ends(self) -> Optional[int]:
+        if self._idle_after is None or self._leaving is not None or self._busy():
+            return None
+        return self._idle_since + self._idle_after
+
+    def _busy(self) -> bool:
+        return bool(self.queued or self.running or self.kept)
+
+    def _note_idleness(self, now: int) -> None:
+        busy = self._busy()
+        if busy or self._was_busy:
+            self._idle_since = now
+        self._was_busy = busy
+
+    def _life_ends(self) -> Optional[int]:
+        """Early enough for tasks to end in their grace and for the report, but at most a tenth of
+        a short life."""
+        if self._ends_at is None or self._leaving is not None:
+            return None
+        grace = max((run.grace_s for run in self.running.values()), default=0.0)
+        notice = int(grace * SECOND) + LEAVE_WITHIN
+        return self._ends_at - min(notice, (self._ends_at - self._born) // 10)
+
+    # ---- calling ------------------------------------------------------------------------------
+
+    def _settle(self, effects: Effects, now: int) -> Effects:
+        """What follows from the state and the time; the end of every input."""
+        if self.gone:
+            return effects
+        self._note_idleness(now)
+        if self._ends(effects, now):
+            return effects
+        self._fill(effects, now)
+        if self._line.in_hand is not None and now >= self._line.answer_by:
+            effects.append(Abandon(self._line.in_hand))
+            self._fail_call(None, now)
+        due = self._call_due()
+        if due is not None and now >= due:
+            self._call(effects, now)
+        return effects
+
+    def _ends(self, effects: Effects, now: int) -> bool:
+        life, idle = self._life_ends(), self._idle_ends()
+        if life is not None and now >= life:
+            self._leave("end of life", now, effects)
+        elif idle is not None and now >= idle:
+            self._leave("idle", now, effects)
+        if self._leave_by is not None and now >= self._leave_by:
+            left = f"; {len(self.kept)} results stay in the spool" if self.kept else ""
+            self._exit(EXIT_OK, f"{self._leaving}{left}", effects)
+        return self.gone is not None
+
+    def _fail_call(self, retry_after_s: Optional[float], now: int) -> None:
+        limit = BACKOFF_LIMIT if self._leaving is None else FAREWELL_BACKOFF
+        self._line.failed(now, retry_after_s, limit)
+        if self.kept:
+            self._fresh_since = now if self._fresh_since is None else self._fresh_since
+
+    def _call_due(self) -> Optional[int]:
+        line = self._line
+        news = None if self._fresh_since is None else self._news_due(self._fresh_since)
+        if line.in_hand is not None:
+            return None if news is None else max(news, line.may_be_pushed_aside_at(news))
+        if self._leaving is not None and self.running and news is None:
+            return None  # the farewell comes when they have ended
+        return max(line.not_before, self._park_at if news is None else news)
+
+    def _news_due(self, since: int) -> int:
+        """At once when work runs low, otherwise a quarter of a second's results together."""
+        left = len(self.queued)
+        low = left < len(self.running) or left <= self._refill_below
+        return since if low or not left else since + GATHER
+
+    def _call(self, effects: Effects, now: int) -> None:
+        line = self._line
+        if line.in_hand is not None:
+            effects.append(Abandon(line.in_hand))
+            line.hang_up()
+        results, rest = self._results_to_send()
+        wait_s = 0.0 if self._leaving is not None else self._wait_s
+        seq = line.make(frozenset(result["attempt"] for result in results), wait_s, now)
+        # What did not fit goes with the next call, made as soon as this one is answered.
+        self._fresh_since = now - GATHER if rest else None
+        effects.append(Call(seq, self._body(seq, results, rest, wait_s)))
+
+    def _results_to_send(self) -> Tuple[List[Json], List[int]]:
+        results: List[Json] = []
+        rest: List[int] = []
+        room = RESULTS_BYTES
+        for attempt, result in self.kept.items():
+            room -= about_bytes(result)
+            if results and room < 0:
+                rest.append(attempt)
+            else:
+                results.append(result)
+        return results, rest
+
+    def _body(self, seq: int, results: List[Json], rest: List[int], wait_s: float) -> Json:
+        capacity = self.room.capacity
+        if self._leaving is not None:
+            capacity = dict.fromkeys(capacity, 0)
+        body = dict(self.identity)
+        body.update(
+            protocol=PROTOCOL,
+            session=self.session,
+            seq=seq,
+            capacity=capacity,
+            held=[*self.queued, *self.running, *rest],
+            results=results,
+            progress=[],
+            wait_s=wait_s,
+        )
+        return body
+
+
+def about_bytes(result: Json) -> int:
+    """Of a result in a call; roughly is enough."""
+    size = 500 + sum(len(result.get(name) or "") for name in ("stdout", "stderr", "error"))
+    size += 300 * len(result.get("outputs") or ())
+    value = result.get("value")
+    return size if value is None else size + len(json.dumps(value))
+
+
+def unstarted(attempt: int, outcome: str, error: str) -> Json:
+    """The result of an attempt without a process."""
+    return {
+        "attempt": attempt,
+        "outcome": outcome,
+        "exit": None,
+        "signal": None,
+        "limit": None,
+        "run_us": 0,
+        "cpu_us": 0,
+        "memory": 0,
+        "value": None,
+        "stdout": "",
+        "stderr": "",
+        "stdout_bytes": 0,
+        "stderr_bytes": 0,
+        "outputs": [],
+        "error": error,
+    }

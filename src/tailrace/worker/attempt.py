@@ -1,0 +1,156 @@
+"""One attempt in the keeper: what is run, how it ended, and the result made of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any, Dict, List, Optional
+
+from . import spawn
+from .ring import Slot, read_printed
+from .room import ONE_CORE
+from .staging import Refused, attempt_folder, collect
+from .value import Unusable, remove, value_of
+
+KEEP_OUTPUT = 65536
+Json = Dict[str, Any]
+
+
+class Attempt:
+    def __init__(self, order: Json, terms: Json) -> None:
+        self.order, self.terms = order, terms
+        self.id: int = order["attempt"]
+        self.bag = str(order["bag"])
+        self.needs: Dict[str, int] = order.get("needs") or terms.get("needs") or ONE_CORE
+        self.limits: Dict[str, int] = order.get("limits") or terms.get("limits") or {}
+        self.grace_s = float(terms.get("grace_s") or 0)
+        self.folder: Optional[str] = None  # of its own, when it is staged
+        if terms.get("files") == "staged":
+            self.folder = attempt_folder(terms["scratch"], self.id)
+        self.slot: Optional[Slot] = None
+        self.gpus: List[str] = []
+        self.pid = 0
+        self.started_us = 0
+        self.run_us = 0
+        self.cpu_us = 0
+        self.memory = 0
+        self.status: Optional[int] = None
+        self.outcome: Optional[str] = None  # when the worker ended it
+        self.limit: Optional[str] = None
+        self.kill_at: Optional[float] = None
+        self.looks = 0
+        self.look_at = 0.0
+
+    # ---- before -------------------------------------------------------------------------------
+
+    def program(self, env: Dict[str, str]) -> spawn.Program:
+        """Also enters the folder it runs in: the keeper's folder is that of the newest task."""
+        if self.order.get("shell") is not None:
+            path, argv = spawn.SHELL, ["sh", "-c", self.order["shell"]]
+        else:
+            argv = self.order.get("argv") or []
+            if not argv:
+                raise spawn.CannotStart("task_failed", 127, "an empty command")
+            path = ""
+        if self.folder is None:
+            self._enter(self.terms.get("folder") or "/")
+        path = path or spawn.find(argv[0], env.get("PATH", os.defpath))
+        stage = None if self.folder is None else self.order.get("inputs") or []
+        return spawn.Program(path, argv, env, self.folder or "", stage)
+
+    def _enter(self, folder: str) -> None:
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            text = f"cannot enter the folder {folder}: {error.strerror}"
+            raise spawn.CannotStart("host_failed", None, text) from None
+
+    # ---- after --------------------------------------------------------------------------------
+
+    def note_end(self, status: int, usage: Any, now_us: int, asked_to_end: bool) -> None:
+        self.status = status
+        self.run_us = now_us - self.started_us
+        self.cpu_us += int((usage.ru_utime + usage.ru_stime) * 1_000_000)
+        self.memory = max(self.memory, usage.ru_maxrss * 1024)
+        if asked_to_end and self.outcome is None and os.WIFSIGNALED(status):
+            self.outcome = "preempted"  # the machine's TERM reached the task before ours
+
+    def failed(self, outcome: str, exit_code: Optional[int], error: str) -> Json:
+        result = self._blank()
+        result.update(outcome=outcome, exit=exit_code, error=error)
+        return result
+
+    def _blank(self) -> Json:
+        return {
+            "attempt": self.id, "outcome": "succeeded", "exit": None, "signal": None,
+            "limit": self.limit, "run_us": self.run_us, "cpu_us": self.cpu_us,
+            "memory": self.memory, "value": None, "stdout": "", "stderr": "",
+            "stdout_bytes": 0, "stderr_bytes": 0, "outputs": [], "error": "",
+        }  # fmt: skip
+
+    def result(self) -> Json:
+        """Reads what it printed and left, and makes its slot ready for the next."""
+        assert self.slot is not None and self.status is not None
+        slot, keep = self.slot, int(self.terms.get("keep_output") or KEEP_OUTPUT)
+        result = self._blank()
+        out, err = read_printed(slot.out, keep), read_printed(slot.err, keep)
+        result["stdout"], result["stdout_bytes"] = out.text, out.size
+        result["stderr"], result["stderr_bytes"] = err.text, err.size
+        try:
+            self._note_beginning(slot)
+            self._judge(result)
+        except spawn.CannotStart as error:
+            result.update(outcome=self.outcome or error.outcome, error=error.text)
+            result.update(exit=error.exit_code, signal=None)
+        self._add_value(result, out.size)
+        slot.clear(out.size, err.size)
+        return result
+
+    def _note_beginning(self, slot: Slot) -> None:
+        name = self.order["argv"][0] if self.order.get("argv") else spawn.SHELL
+        began = spawn.read_note(slot, name)
+        if began is not None:
+            self.run_us -= began - self.started_us
+
+    def _judge(self, result: Json) -> None:
+        status = self.status or 0
+        result["run_us"] = self.run_us
+        if os.WIFSIGNALED(status):
+            number = os.WTERMSIG(status)
+            result.update(outcome="task_failed", signal=number, error=_ended_by(number))
+        else:
+            code = os.WEXITSTATUS(status)
+            result.update(outcome="task_failed" if code else "succeeded", exit=code)
+        if self.outcome is not None:
+            result.update(outcome=self.outcome, limit=self.limit, error=self._why())
+        elif result["outcome"] == "succeeded" and self.folder is not None:
+            self._collect(result)
+
+    def _why(self) -> str:
+        return f"over its limit of {self.limit}" if self.limit else ""
+
+    def _collect(self, result: Json) -> None:
+        try:
+            result["outputs"] = collect(self.folder or "", self.order.get("outputs") or ())
+        except Refused as error:
+            result.update(outcome="task_failed", error=str(error))
+
+    def _add_value(self, result: Json, out_size: int) -> None:
+        assert self.slot is not None
+        if result["outcome"] != "succeeded":
+            remove(self.slot.result_path)
+            return
+        try:
+            asked = self.terms.get("result") or {}
+            result["value"] = value_of(asked, self.slot.result_path, self.slot.out, out_size)
+        except Unusable as error:
+            result["error"] = str(error)
+
+
+def _ended_by(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = str(number)
+    guess = " (not by the worker: perhaps the host ran out of memory)" if number == 9 else ""
+    return f"ended by {name}{guess}"

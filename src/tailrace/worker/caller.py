@@ -1,0 +1,143 @@
+"""Carries calls to the server in a thread of its own, one at a time, over one kept connection."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from urllib.parse import urlsplit
+
+CONNECT_S = 10.0
+SLACK_S = 20.0  # beyond the time the server may keep a call
+
+
+class Answer(NamedTuple):
+    seq: int
+    status: Optional[int]  # None: no answer
+    reply: Optional[Dict[str, Any]]
+    retry_after_s: Optional[float]
+    error: str
+
+
+class Caller:
+    def __init__(self, url: str, token: str, arrived: Callable[[], None]) -> None:
+        """`arrived` is called in the thread when an answer can be taken."""
+        parts = urlsplit(url)
+        self._secure = parts.scheme == "https"
+        self._host = parts.hostname or "127.0.0.1"
+        self._port = parts.port
+        self._path = parts.path.rstrip("/") + "/api/v1/work"
+        self._headers = {"Content-Type": "application/json"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._arrived = arrived
+        self._changed = threading.Condition()
+        self._next: Optional[Tuple[int, bytes, float]] = None
+        self._current: Optional[int] = None
+        self._dropped = False
+        self._answers: List[Answer] = []
+        self._connection: Any = None
+        threading.Thread(target=self._run, name="calls", daemon=True).start()
+
+    # ---- in the main thread -------------------------------------------------------------------
+
+    def call(self, seq: int, body: bytes, wait_s: float) -> None:
+        with self._changed:
+            self._next = (seq, body, wait_s)
+            self._changed.notify()
+
+    def abandon(self, seq: int) -> None:
+        with self._changed:
+            if self._next is not None and self._next[0] == seq:
+                self._next = None
+            elif self._current == seq:
+                self._dropped = True
+                _hang_up(self._connection)
+
+    def take(self) -> List[Answer]:
+        with self._changed:
+            answers, self._answers = self._answers, []
+        return answers
+
+    # ---- in the thread ------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while self._next is None:
+                    self._changed.wait()
+                (seq, body, wait_s), self._next = self._next, None
+                self._current, self._dropped = seq, False
+            answer = self._speak(seq, body, wait_s)
+            with self._changed:
+                self._current = None
+                if self._dropped:
+                    self._close()
+                    continue
+                self._answers.append(answer)
+            self._arrived()
+
+    def _speak(self, seq: int, body: bytes, wait_s: float) -> Answer:
+        """A kept connection that turns out dead before anything came back is made anew, once;
+        a call that arrives twice does no harm."""
+        fresh = self._connection is None
+        try:
+            return self._exchange(seq, body, wait_s)
+        except Exception as error:
+            self._close()
+            if fresh or self._dropped or isinstance(error, socket.timeout):
+                return Answer(seq, None, None, None, str(error) or type(error).__name__)
+        try:
+            return self._exchange(seq, body, wait_s)
+        except Exception as error:
+            self._close()
+            return Answer(seq, None, None, None, str(error) or type(error).__name__)
+
+    def _exchange(self, seq: int, body: bytes, wait_s: float) -> Answer:
+        connection = self._connect()
+        connection.sock.settimeout(wait_s + SLACK_S)
+        connection.request("POST", self._path, body, self._headers)
+        response = connection.getresponse()
+        data = response.read()
+        if response.will_close:
+            self._close()
+        if response.status == 200:
+            return Answer(seq, 200, json.loads(data), None, "")
+        text = data[:200].decode("utf-8", "replace")
+        return Answer(seq, response.status, None, _seconds(response.getheader("Retry-After")), text)
+
+    def _connect(self) -> Any:
+        if self._connection is None:
+            import http.client  # slow to import, and the thread has the time
+
+            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+            connection = kind(self._host, self._port, timeout=CONNECT_S)
+            connection.connect()
+            with self._changed:
+                self._connection = connection
+                if self._dropped:
+                    raise ConnectionAbortedError("abandoned")
+        return self._connection
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _hang_up(connection: Any) -> None:
+    """Ends the thread's wait; the thread itself closes the connection."""
+    sock = None if connection is None else connection.sock
+    if sock is not None:
+        try:
+            sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+def _seconds(text: Optional[str]) -> Optional[float]:
+    try:
+        return float(text or "")
+    except ValueError:
+        return None

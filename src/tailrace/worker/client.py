@@ -1,0 +1,260 @@
+"""The worker's I/O: carries out what the agent decides, tells it what happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+from . import machine, tree
+from .agent import Agent, unstarted
+from .caller import Answer, Caller
+from .effects import Abandon, Call, Effects, Forget, Kill, Spool, Start
+from .folder import Folder
+from .idle import CpuWatch
+from .link import KeeperLink
+from .linux import become_subreaper
+from .spool import Spool as SpoolFile
+
+# Attempts handed to the keeper beyond what fits, so that a slot that becomes free is filled without
+# asking the client first.
+STANDBY = 4
+KEEPER_DEATHS = 5
+Json = Dict[str, Any]
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def log(text: str) -> None:
+    print(f"tailrace worker: {text}", file=sys.stderr, flush=True)
+
+
+def microseconds() -> int:
+    return time.monotonic_ns() // 1000
+
+
+class Client:
+    def __init__(self, options: Any, folder: Folder, token: str) -> None:
+        self._options = options
+        become_subreaper()
+        self._end_strays(folder)
+        self._wakes, self._wake_fd = os.pipe()
+        for fd in (self._wakes, self._wake_fd):
+            os.set_blocking(fd, False)
+        amounts = machine.capacity(folder.path, options.cores, options.memory, options.gpus)
+        self._keeper = KeeperLink(folder.path, folder.lock_fd, amounts)
+        self._caller = Caller(options.server, token, self._wake)
+        self._spool = SpoolFile(folder.spool_path, log)
+        self._agent = self._make_agent(folder, amounts)
+        self._from_keeper: Dict[int, bytes] = {}  # lines of the results in hand, by identity
+        self._deaths: List[float] = []
+        self._in_outage = False
+        self._blocked = False
+        self._signals: List[int] = []
+        self._cpu = CpuWatch(options.idle_cpu) if options.idle_cpu else None
+        self._untied = False
+
+    def _end_strays(self, folder: Folder) -> None:
+        """Children of tasks that survived a worker and its keeper killed in the same instant."""
+        for pid, _ in tree.running_with("TAILRACE_RESULT", os.path.join(folder.path, "ring") + "/"):
+            tree.send(pid, signal.SIGKILL)
+
+    def _make_agent(self, folder: Folder, amounts: Dict[str, int]) -> Agent:
+        options = self._options
+        identity = {
+            "host": folder.host(),
+            "pool": options.pool,
+            "lease": options.lease,
+            "kind": machine.kind(),
+            "about": machine.about(),
+        }
+        now = microseconds()
+        ends_at = None if options.lifetime is None else now + int(options.lifetime * 1_000_000)
+        return Agent(
+            identity,
+            amounts,
+            folder.next_session(),
+            self._spool.results,
+            now,
+            idle_after_s=options.idle_exit,
+            ends_at=ends_at,
+            standby=STANDBY,
+        )
+
+    # ---- the loop -----------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Until the agent says so, or the one it is tied to is gone; the exit code."""
+        self._catch_signals()
+        self._register()
+        if self._cpu is not None:
+            self._keeper.ask_usage(self._cpu.every_s)
+        agent = self._agent
+        log(f"{agent.identity['host']} session {agent.session} serves {self._options.server}")
+        self._do(agent.wake(microseconds()))
+        while agent.gone is None and not self._untied:
+            self._turn()
+        self._keeper.close()
+        if agent.gone is None:
+            log("ended: the run it belongs to is gone")
+            return 0
+        log(f"ended: {agent.gone.why}")
+        return agent.gone.code
+
+    def _turn(self) -> None:
+        try:
+            self._blocked = not self._keeper.flush()
+            ready = dict(self._wait())
+            if self._wakes in ready:
+                self._heed_wakes()
+            if ready.get(self._keeper.fd, 0) & ~select.POLLOUT:
+                self._hear_keeper()
+        except EOFError:
+            self._replace_keeper()
+            return
+        if self._options.tied in ready:
+            self._untied = self._untied or _at_end(self._options.tied)
+        self._do(self._agent.wake(microseconds()))
+
+    def _register(self) -> None:
+        self._poll = select.poll()
+        self._poll.register(self._wakes, select.POLLIN)
+        self._poll.register(self._keeper.fd, select.POLLIN)
+        if self._options.tied is not None:
+            self._poll.register(self._options.tied, select.POLLIN)
+
+    def _wait(self) -> List[Any]:
+        wanted = select.POLLIN | select.POLLOUT if self._blocked else select.POLLIN
+        self._poll.modify(self._keeper.fd, wanted)
+        due = self._agent.next_wakeup()
+        if due is None:
+            return self._poll.poll()
+        return self._poll.poll(max(0, (due - microseconds() + 999) // 1000))
+
+    def _wake(self) -> None:
+        try:
+            os.write(self._wake_fd, b"\0")
+        except BlockingIOError:
+            pass
+
+    def _catch_signals(self) -> None:
+        signal.set_wakeup_fd(self._wake_fd, warn_on_full_buffer=False)
+        numbers = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
+        for number in numbers:
+            signal.signal(number, lambda number, _frame: self._signals.append(number))
+
+    # ---- what happened ------------------------------------------------------------------------
+
+    def _heed_wakes(self) -> None:
+        try:
+            os.read(self._wakes, 4096)
+        except BlockingIOError:
+            pass
+        for answer in self._caller.take():
+            self._hear_answer(answer)
+        signals, self._signals = self._signals, []
+        for number in signals:
+            tied = self._options.tied is not None
+            if number == signal.SIGTERM or (number == signal.SIGINT and not tied):
+                self._do(self._agent.stopping(signal.Signals(number).name, microseconds()))
+
+    def _hear_answer(self, answer: Answer) -> None:
+        now = microseconds()
+        if answer.reply is not None:
+            if self._in_outage:
+                self._in_outage = False
+                log("the server answers again")
+            self._do(self._agent.replied(answer.seq, answer.reply, now))
+            return
+        if not self._in_outage:
+            self._in_outage = True
+            what = f"status {answer.status} " if answer.status else ""
+            log(f"no answer from the server, trying again: {what}{answer.error}")
+        self._do(self._agent.call_failed(answer.seq, answer.status, answer.retry_after_s, now))
+
+    def _hear_keeper(self) -> None:
+        ended = []
+        for line in self._keeper.read():
+            message = json.loads(line)
+            if "attempt" in message:
+                self._from_keeper[id(message)] = line
+                ended.append((message["attempt"], message))
+            elif self._cpu is not None and self._cpu.used(message["used_us"], microseconds()):
+                why = f"tasks used next to no CPU for {self._options.idle_cpu:g} s"
+                self._do(self._agent.stopping(why, microseconds()))
+        if ended:
+            self._do(self._agent.ended_many(ended, microseconds()))
+        self._from_keeper.clear()
+
+    def _replace_keeper(self) -> None:
+        log("the keeper of the tasks died; its tasks are reported as host_failed")
+        self._poll.unregister(self._keeper.fd)
+        self._keeper.replace()
+        self._poll.register(self._keeper.fd, select.POLLIN)
+        if self._cpu is not None:
+            self._keeper.ask_usage(self._cpu.every_s)
+        now = time.monotonic()
+        self._deaths = [*(at for at in self._deaths if now - at < 10), now]
+        text = "the worker's keeper died"
+        lost = [(each, unstarted(each, "host_failed", text)) for each in self._agent.running]
+        self._do(self._agent.ended_many(lost, microseconds()))
+        if len(self._deaths) >= KEEPER_DEATHS:
+            self._do(self._agent.stopping("the keeper dies again and again", microseconds()))
+
+    # ---- what to do ---------------------------------------------------------------------------
+
+    def _do(self, effects: Effects) -> None:
+        """Results go to disk first, all in one write."""
+        kept = [effect.result for effect in effects if isinstance(effect, Spool)]
+        if kept:
+            lines = self._from_keeper
+            self._spool.keep(
+                {
+                    result["attempt"]: lines.get(id(result)) or _encode(result).encode()
+                    for result in kept
+                }
+            )
+        for effect in effects:
+            if isinstance(effect, Start):
+                self._keeper.start(effect.order, effect.terms)
+            elif isinstance(effect, Call):
+                self._call(effect)
+            elif isinstance(effect, Abandon):
+                self._caller.abandon(effect.seq)
+            elif isinstance(effect, Forget):
+                self._spool.forget(effect.attempts)
+            elif isinstance(effect, Kill):
+                self._keeper.kill(effect.attempt, effect.grace_s, effect.outcome)
+
+    def _call(self, effect: Call) -> None:
+        """Results are in the spool as text already."""
+        results = [self._spool.lines[result["attempt"]] for result in effect.body["results"]]
+        head = _encode({**effect.body, "results": []})
+        before, after = head.encode().split(b'"results":[]', 1)
+        body = b"".join([before, b'"results":[', b",".join(results), b"]", after])
+        self._caller.call(effect.seq, body, effect.body["wait_s"])
+
+
+def _at_end(fd: int) -> bool:
+    try:
+        return not os.read(fd, 4096)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def main(args: Optional[List[str]] = None) -> int:
+    from . import options as command
+    from .folder import FolderBusy
+
+    chosen = command.parse(sys.argv[1:] if args is None else args)
+    try:
+        token = command.token(chosen.join)
+        return Client(chosen, Folder(chosen.folder), token).run()
+    except (command.BadOptions, FolderBusy, OSError) as error:
+        log(str(error))
+        return 1

@@ -1,0 +1,80 @@
+"""The worker's folder: whose it is, which machine this is, how often a worker has started here."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+
+LOCK_PATIENCE_S = 10.0
+
+
+class FolderBusy(Exception):
+    """Another worker, or the keeper of one that died, still uses the folder."""
+
+
+class Folder:
+    """Opens the folder and locks it. The lock is inherited by the keeper, so it is free only when
+    the client and the keeper of an earlier worker, and with them all its tasks, are gone."""
+
+    def __init__(self, path: str, patience_s: float = LOCK_PATIENCE_S) -> None:
+        self.path = os.path.abspath(path)
+        os.makedirs(self.path, mode=0o700, exist_ok=True)
+        self.lock_fd = os.open(self._at("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._lock(patience_s)
+
+    def _at(self, name: str) -> str:
+        return os.path.join(self.path, name)
+
+    def _lock(self, patience_s: float) -> None:
+        until = time.monotonic() + patience_s
+        while True:
+            try:
+                fcntl.flock(self.lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    text = f"another worker runs in {self.path}"
+                    raise FolderBusy(text) from None
+                time.sleep(0.02)
+            else:
+                return
+
+    @property
+    def spool_path(self) -> str:
+        return self._at("spool")
+
+    def host(self) -> str:
+        """The name of this machine's record, made up when a worker first starts here."""
+        name = self._read("host")
+        if not name:
+            name = f"{os.uname().nodename.split('.')[0]}-{os.urandom(4).hex()}"
+            self._write_durably("host", name)
+        return name
+
+    def next_session(self) -> int:
+        """On disk before it is used: were a number used twice, the server would take the first
+        calls of the new worker for late ones of the old."""
+        before = self._read("session")
+        session = int(before) + 1 if before.isdigit() else 1
+        self._write_durably("session", str(session))
+        return session
+
+    def _read(self, name: str) -> str:
+        try:
+            with open(self._at(name), encoding="utf-8") as file:
+                return file.read().strip()
+        except FileNotFoundError:
+            return ""
+
+    def _write_durably(self, name: str, text: str) -> None:
+        fresh = self._at(name + ".new")
+        with open(fresh, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, self._at(name))
+        folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

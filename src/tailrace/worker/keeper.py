@@ -1,0 +1,278 @@
+"""The parent of the tasks: a small process of its own between the client and what it runs.
+
+It starts, watches, limits and reaps tasks and sends their results to the client. Whatever happens,
+no task outlives its worker:
+
+- the client dies: the pipe ends, the keeper kills every process below it (orphans become its
+  children, because it is a child subreaper, also those that called setsid) and exits;
+- the keeper dies: the tasks become children of the client, which kills them;
+- both die in the same instant: the kernel kills the tasks (see `spawn`).
+
+When a task's first process has ended, what it left behind is killed. Those in its process group are
+found by one call. Others are orphans, found by looking through /proc: at once when the attempt has
+a folder of its own (its outputs must not change any more), otherwise within milliseconds, at most a
+tenth of the keeper's time; until then the files it wrote to are not used again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections import deque
+from typing import Any, Deque, Dict, Mapping, Optional
+
+from . import spawn, tree
+from .attempt import Attempt
+from .limits import Limits
+from .linux import become_subreaper
+from .orphans import Orphans
+from .pipe import Lines, Outbox
+from .ring import Ring
+from .room import Room
+from .surroundings import Surroundings
+
+SHORT_US = 100_000
+SHORT_IN_A_ROW = 20
+SURVIVE = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+Json = Dict[str, Any]
+
+
+class Keeper:
+    def __init__(self, fd: int, folder: str, capacity: Mapping[str, int]) -> None:
+        self._lines, self._outbox = Lines(fd), Outbox(fd)
+        self._room = Room(capacity)
+        self._around = Surroundings(capacity)
+        self._ring = Ring(os.path.join(folder, "ring"))
+        self._terms: Dict[str, Json] = {}
+        self._short: Dict[str, int] = {}  # short attempts of a bag in a row
+        self._waiting: Deque[Json] = deque()
+        self._by_pid: Dict[int, Attempt] = {}
+        self._by_id: Dict[int, Attempt] = {}
+        self._births = tree.Births()
+        self._tree = tree.Tree(os.getpid())
+        self._orphans = Orphans(self._tree, self._births)
+        self._limits = Limits(self._tree)
+        self._asked_to_end = False  # by a SIGTERM to all processes of this machine or job
+        self._usage_every = 0.0
+        self._usage_at = 0.0
+        self._used_us = 0
+        self._signals = self._catch_signals()
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLIN)
+        self._poll.register(self._signals, select.POLLIN)
+
+    def _catch_signals(self) -> int:
+        read, write = os.pipe()
+        for fd in (read, write):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in SURVIVE:
+            signal.signal(number, self._note_signal)
+        return read
+
+    def _note_signal(self, number: int, _frame: Any) -> None:
+        self._asked_to_end = self._asked_to_end or number == signal.SIGTERM
+
+    # ---- the loop -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Until the client is gone."""
+        blocked = False
+        while True:
+            self._wait(blocked)
+            self._reap()
+            self._sweep()
+            self._watch()
+            self._start_waiting()
+            blocked = not self._outbox.flush()
+
+    def _wait(self, blocked: bool) -> None:
+        fd = self._lines.fd
+        if blocked:
+            self._poll.modify(fd, select.POLLIN | select.POLLOUT)
+        for ready, event in self._poll.poll(self._patience_ms()):
+            if ready == self._signals:
+                _drain(ready)
+            elif event & ~select.POLLOUT:
+                for line in self._lines.read():
+                    self._obey(json.loads(line))
+        if blocked:
+            self._poll.modify(fd, select.POLLIN)
+
+    def _patience_ms(self) -> Optional[int]:
+        due = [self._limits.next_look(self._by_pid.values()), self._orphans.due]
+        if self._usage_every and self._by_pid:
+            due.append(self._usage_at)
+        times = [time_ for time_ in due if time_ is not None]
+        if not times:
+            return None
+        return max(0, int((min(times) - time.monotonic()) * 1000) + 1)
+
+    def _obey(self, message: Json) -> None:
+        """`terms` of bags come before the first `start` that needs them."""
+        if "start" in message:
+            self._waiting.append(message["start"])
+        elif "terms" in message:
+            self._terms[message["bag"]] = message["terms"]
+            self._around.forget_bags()
+        elif "kill" in message:
+            self._kill(message["kill"], message["grace_s"], message["outcome"])
+        elif "usage_s" in message:
+            self._usage_every = float(message["usage_s"])
+
+    # ---- starting -----------------------------------------------------------------------------
+
+    def _start_waiting(self) -> None:
+        """In order, as they fit: the client sends a few ahead, so that a slot is filled at once."""
+        while self._waiting:
+            order = self._waiting[0]
+            attempt = Attempt(order, self._terms.get(str(order["bag"]), {}))
+            if not self._room.fits(attempt.needs):
+                return
+            self._waiting.popleft()
+            self._start(attempt)
+
+    def _start(self, attempt: Attempt) -> None:
+        try:
+            attempt.slot = slot = self._ring.take()
+        except OSError as error:
+            self._outbox.put(attempt.failed("host_failed", None, f"cannot write: {error}"))
+            return
+        attempt.gpus = self._around.take_gpus(attempt.needs)
+        try:
+            env = self._around.environment(
+                attempt.order, attempt.terms, attempt.needs, attempt.gpus
+            )
+            env["TAILRACE_RESULT"] = slot.result_path
+            program = attempt.program(env)
+            attempt.pid = self._launch(attempt, program)
+        except spawn.CannotStart as error:
+            self._around.give_back_gpus(attempt.gpus, attempt.needs)
+            self._ring.give_back(slot)
+            self._outbox.put(attempt.failed(error.outcome, error.exit_code, error.text))
+            return
+        self._births.own += 1
+        self._room.take(attempt.needs)
+        self._by_pid[attempt.pid] = attempt
+        self._by_id[attempt.id] = attempt
+        self._limits.begin(attempt)
+
+    def _launch(self, attempt: Attempt, program: spawn.Program) -> int:
+        assert attempt.slot is not None
+        attempt.started_us = time.monotonic_ns() // 1000
+        short = self._short.get(attempt.bag, 0) >= SHORT_IN_A_ROW
+        if short and program.stage is None and spawn.can_spawn():
+            return spawn.spawn(program, attempt.slot)
+        return spawn.fork(program, attempt.slot, self._tree.root)
+
+    # ---- ending -------------------------------------------------------------------------------
+
+    def _kill(self, number: int, grace_s: float, outcome: str) -> None:
+        attempt = self._by_id.get(number)
+        if attempt is not None:
+            self._limits.end(attempt, outcome, None, grace_s)
+            return
+        for order in self._waiting:
+            if order["attempt"] == number:
+                self._waiting.remove(order)
+                terms = self._terms.get(str(order["bag"]), {})
+                self._outbox.put(Attempt(order, terms).failed(outcome, None, "not started"))
+                return
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            attempt = self._by_pid.pop(pid, None)
+            if attempt is not None:
+                self._first_process_ended(attempt, status, usage)
+            else:
+                self._orphans.reaped(pid)
+
+    def _first_process_ended(self, attempt: Attempt, status: int, usage: Any) -> None:
+        attempt.note_end(status, usage, time.monotonic_ns() // 1000, self._asked_to_end)
+        self._limits.forget(attempt)
+        leftovers = tree.send_group(attempt.pid, signal.SIGKILL)
+        self._orphans.ended(attempt, leftovers)
+        if not leftovers and attempt.folder is None:
+            self._finish(attempt)
+
+    def _sweep(self) -> None:
+        """Kill what ended attempts left; finish those that waited for it."""
+        for attempt in self._orphans.sweep(self._by_pid):
+            if attempt.id in self._by_id:
+                self._finish(attempt)
+        for slot in self._orphans.clean_slots():
+            self._ring.give_back(slot)
+
+    def _finish(self, attempt: Attempt) -> None:
+        """The result leaves, the room is free."""
+        del self._by_id[attempt.id]
+        self._room.give_back(attempt.needs)
+        self._around.give_back_gpus(attempt.gpus, attempt.needs)
+        result = attempt.result()
+        self._used_us += result["cpu_us"]
+        self._note_length(attempt.bag, result)
+        self._outbox.put(result)
+        self._orphans.keep_slot(attempt)
+        if attempt.folder is not None and result["outcome"] != "succeeded":
+            self._remove(attempt.folder)
+
+    def _note_length(self, bag: str, result: Json) -> None:
+        short = result["run_us"] < SHORT_US
+        self._short[bag] = min(self._short.get(bag, 0) + 1, SHORT_IN_A_ROW) if short else 0
+
+    def _remove(self, folder: str) -> None:
+        try:
+            argv = ["rm", "-rf", "--", folder]
+            pid = os.spawnv(os.P_NOWAIT, "/bin/rm", argv)
+            self._orphans.spared.add(pid)
+            self._births.own += 1
+        except OSError:
+            pass
+
+    # ---- watching -----------------------------------------------------------------------------
+
+    def _watch(self) -> None:
+        self._limits.look(self._by_pid.values(), self._orphans.of)
+        if self._usage_every and self._by_pid and time.monotonic() >= self._usage_at:
+            self._usage_at = time.monotonic() + self._usage_every
+            running = tree.below(self._by_pid, self._tree.look())
+            self._outbox.put({"used_us": self._used_us + sum(map(tree.cpu_us, running))})
+
+
+def _drain(fd: int) -> None:
+    try:
+        while len(os.read(fd, 4096)) == 4096:
+            pass
+    except BlockingIOError:
+        pass
+
+
+def main(fd: int, folder: str, capacity: Mapping[str, int]) -> None:
+    """The whole life of a keeper; the descriptor is the pipe to its client."""
+    import gc
+
+    gc.disable()  # nothing here makes circles, and a collection would copy pages shared with tasks
+    become_subreaper()
+    os.set_blocking(fd, False)
+    code = 0
+    try:
+        Keeper(fd, folder, capacity).run()
+    except EOFError:
+        pass
+    except BaseException as error:  # the tasks must not outlive it, whatever happened
+        code = 1
+        print(f"tailrace worker: the keeper failed: {error!r}", file=sys.stderr, flush=True)
+    finally:
+        tree.kill_all_below(patience_s=10.0)
+        os._exit(code)

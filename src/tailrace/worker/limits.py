@@ -1,0 +1,129 @@
+"""The limits of tasks: time by the clock, memory and disk by looking at the tree now and then.
+
+A look costs a pass over /proc, so there is none unless a running task has such a limit; then one
+soon after its start (most programs that ask for too much do so early), later two in a second. What
+tasks print is looked at as often, in one call per file, so that endless output is noticed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Callable, Dict, Iterable, List, Optional
+
+from . import tree
+from .attempt import Attempt
+from .ring import PUNCH_ABOVE
+from .staging import bytes_in
+
+FIRST_LOOKS = (0.05, 0.1, 0.2)
+LOOK_EVERY = 0.5
+# A task that prints this fast is looked at again at once.
+PRINTS_FAST = 32 << 20
+
+
+class Limits:
+    def __init__(self, family: tree.Tree) -> None:
+        self._tree = family
+        self._written: Dict[int, Dict[int, int]] = {}  # bytes by attempt and process
+
+    def begin(self, attempt: Attempt) -> None:
+        attempt.look_at = time.monotonic() + FIRST_LOOKS[0]
+
+    def forget(self, attempt: Attempt) -> None:
+        self._written.pop(attempt.id, None)
+
+    def next_look(self, attempts: Iterable[Attempt]) -> Optional[float]:
+        times = [min(filter(None, (_time_ends(a), a.kill_at, a.look_at))) for a in attempts]
+        return min(times) if times else None
+
+    def look(self, attempts: Iterable[Attempt], orphans_of: Callable[[int], List[int]]) -> None:
+        now = time.monotonic()
+        parents: Optional[Dict[int, int]] = None
+        for attempt in list(attempts):
+            ends = _time_ends(attempt)
+            if ends is not None and now >= ends:
+                self.end(attempt, "over_limit", "time", attempt.grace_s)
+            if attempt.kill_at is not None and now >= attempt.kill_at:
+                attempt.kill_at = now + 1.0
+                self._signal(attempt, signal.SIGKILL, orphans_of)
+            if now < attempt.look_at:
+                continue
+            self._look_at_output(attempt, now)
+            if attempt.outcome is None and _limited(attempt):
+                parents = self._tree.look() if parents is None else parents
+                family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
+                self._look_at_memory(attempt, family)
+                self._look_at_disk(attempt, family)
+
+    def end(self, attempt: Attempt, outcome: str, limit: Optional[str], grace_s: float) -> None:
+        """TERM now, KILL after the grace; who was first said why it ends."""
+        if attempt.outcome is not None:
+            return
+        attempt.outcome, attempt.limit = outcome, limit
+        attempt.kill_at = time.monotonic() + grace_s
+        if grace_s > 0:
+            self._signal(attempt, signal.SIGTERM, lambda _: [])
+
+    def _signal(
+        self, attempt: Attempt, number: int, orphans_of: Callable[[int], List[int]]
+    ) -> None:
+        tree.send_group(attempt.pid, number)
+        tree.send(attempt.pid, number)  # before it has made a group of its own
+        for pid in tree.below([attempt.pid, *orphans_of(attempt.id)], self._tree.look()):
+            if pid != attempt.pid and _group(pid) != attempt.pid:
+                tree.send(pid, number)
+
+    def _look_at_output(self, attempt: Attempt, now: float) -> None:
+        slot = attempt.slot
+        assert slot is not None
+        before = slot.seen
+        if not slot.trim() and attempt.outcome is None:
+            self.end(attempt, "over_limit", "disk", 0)
+        wait = FIRST_LOOKS[attempt.looks] if attempt.looks < len(FIRST_LOOKS) else LOOK_EVERY
+        attempt.looks += 1
+        if slot.seen - before > PRINTS_FAST and slot.seen > PUNCH_ABOVE:
+            wait = 0.02
+        attempt.look_at = now + wait
+
+    def _look_at_memory(self, attempt: Attempt, family: List[int]) -> None:
+        """Pages shared between its processes are counted once, if the sum would be too much."""
+        limit = attempt.limits.get("memory")
+        used = sum(map(tree.resident, family))
+        if limit and used > limit:
+            used = sum(map(tree.proportional, family))
+            if used > limit:
+                self.end(attempt, "over_limit", "memory", 0)
+        attempt.memory = max(attempt.memory, used)
+
+    def _look_at_disk(self, attempt: Attempt, family: List[int]) -> None:
+        limit = attempt.limits.get("disk")
+        if not limit:
+            return
+        if attempt.folder is not None:
+            used = bytes_in(attempt.folder)
+        else:
+            written = self._written.setdefault(attempt.id, {})
+            written.update((pid, tree.written(pid)) for pid in family)
+            used = sum(written.values())
+        if used > limit:
+            self.end(attempt, "over_limit", "disk", 0)
+
+
+def _limited(attempt: Attempt) -> bool:
+    return bool(attempt.limits.get("memory") or attempt.limits.get("disk"))
+
+
+def _time_ends(attempt: Attempt) -> Optional[float]:
+    limit = attempt.limits.get("time_us")
+    if not limit or attempt.outcome is not None:
+        return None
+    return (attempt.started_us + limit) / 1_000_000
+
+
+def _group(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except OSError:
+        return 0

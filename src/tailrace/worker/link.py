@@ -1,0 +1,98 @@
+"""The client's end of the pipe to its keeper: starts it, speaks to it, and outlives it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from typing import Any, Dict, List, Mapping
+
+from .pipe import Lines, Outbox
+from .tree import kill_all_below
+
+Json = Dict[str, Any]
+_CODE = """import sys
+sys.path.insert(0, {root!r})
+from {package}.keeper import main
+main({fd}, {folder!r}, {capacity!r})
+"""
+_KILL_PATIENCE_S = 10.0
+
+
+class KeeperLink:
+    def __init__(self, folder: str, lock_fd: int, capacity: Mapping[str, int]) -> None:
+        self._folder, self._lock_fd, self._capacity = folder, lock_fd, dict(capacity)
+        self._start()
+
+    def _start(self) -> None:
+        """A fresh interpreter without site packages: it starts fast and forks cheaply. Its own
+        session keeps the terminal's signals away; the client says when to end."""
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        package = __package__ or ""
+        root = os.path.abspath(__file__)
+        for _ in range(len(package.split(".")) + 1):
+            root = os.path.dirname(root)
+        code = _CODE.format(
+            root=root,
+            package=package,
+            fd=theirs.fileno(),
+            folder=self._folder,
+            capacity=self._capacity,
+        )
+        self.process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", code],
+            stdin=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(), self._lock_fd),
+            env=_without_token(),
+            start_new_session=True,
+        )
+        theirs.close()
+        ours.setblocking(False)
+        self._socket = ours
+        self.fd = ours.fileno()
+        self._lines, self._outbox = Lines(self.fd), Outbox(self.fd)
+        self._told: Dict[str, Json] = {}
+
+    # Both raise EOFError when the keeper is dead.
+
+    def read(self) -> List[bytes]:
+        return self._lines.read()
+
+    def flush(self) -> bool:
+        return self._outbox.flush()
+
+    def start(self, order: Json, terms: Json) -> None:
+        """What a bag's attempts share travels once."""
+        bag = str(order["bag"])
+        if self._told.get(bag) is not terms:
+            self._told[bag] = terms
+            self._outbox.put({"bag": bag, "terms": terms})
+        self._outbox.put({"start": order})
+
+    def kill(self, attempt: int, grace_s: float, outcome: str) -> None:
+        self._outbox.put({"kill": attempt, "grace_s": grace_s, "outcome": outcome})
+
+    def ask_usage(self, every_s: float) -> None:
+        self._outbox.put({"usage_s": every_s})
+
+    def replace(self) -> None:
+        """The keeper died: its tasks are ours now, and must not go on unwatched."""
+        self._socket.close()
+        kill_all_below(_KILL_PATIENCE_S)
+        self._start()
+
+    def close(self) -> None:
+        """The end of the pipe ends the keeper and all tasks; then ours, should it have failed."""
+        self._socket.close()
+        try:
+            self.process.wait(_KILL_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            pass
+        kill_all_below(1.0)
+
+
+def _without_token() -> Dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name != "TAILRACE_TOKEN"}

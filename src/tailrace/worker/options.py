@@ -1,0 +1,45 @@
+"""The worker's command line. The token never stands on it: anybody can read command lines."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import List, Optional
+
+
+class BadOptions(Exception):
+    """Says what is wrong and what to do."""
+
+
+def parse(args: List[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="tailrace worker", description="Takes tasks from a tailrace server and runs them here."
+    )
+    add = parser.add_argument
+    add("--server", required=True, metavar="URL", help="where to take tasks from")
+    add("--folder", required=True, metavar="DIR", help="the worker's own files")
+    add("--pool", default="local", metavar="NAME", help="the pool this machine belongs to")
+    add("--lease", default=None, metavar="ID", help="the lease it was started for")
+    add("--join", default=None, metavar="FILE", help="file with the token, readable by you alone")
+    add("--cores", type=float, default=None, metavar="N", help="for tasks; else all")
+    add("--memory", type=int, default=None, metavar="BYTES", help="for tasks; else nearly all")
+    add("--gpus", type=int, default=None, metavar="N", help="for tasks; else all")
+    add("--tied", type=int, default=None, metavar="FD", help="end when this pipe ends")
+    add("--lifetime", type=float, default=None, metavar="S", help="end after this time")
+    add("--idle-exit", type=float, default=None, metavar="S", help="end when idle this long")
+    add("--idle-cpu", type=float, default=None, metavar="S", help="end when tasks hang this long")
+    return parser.parse_args(args)
+
+
+def token(join: Optional[str]) -> str:
+    """From the environment, or from a file that nobody else can read."""
+    if join is None:
+        return os.environ.get("TAILRACE_TOKEN", "")
+    try:
+        mode = os.stat(join).st_mode
+        if mode & 0o077:
+            raise BadOptions(f"{join} can be read by others; run: chmod 600 {join}")
+        with open(join, encoding="utf-8") as file:
+            return file.readline().strip()
+    except OSError as error:
+        raise BadOptions(f"the token cannot be read from {join}: {error.strerror}") from None

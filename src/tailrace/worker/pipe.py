@@ -1,0 +1,59 @@
+"""Messages between the client and its keeper: one JSON value per line, many lines per write."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, List
+
+_READ = 1 << 18
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Lines:
+    """Cuts what arrives into lines."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._rest = b""
+
+    def read(self) -> List[bytes]:
+        """Whole lines that have arrived; EOFError when the other side is gone."""
+        try:
+            data = os.read(self.fd, _READ)
+        except (BlockingIOError, InterruptedError):
+            return []
+        except OSError:
+            data = b""
+        if not data:
+            raise EOFError
+        lines = (self._rest + data if self._rest else data).split(b"\n")
+        self._rest = lines.pop()
+        return lines
+
+
+class Outbox:
+    """Writes without blocking; what does not fit waits here."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._parts: List[bytes] = []
+        self._left = memoryview(b"")
+
+    def put(self, message: Any) -> None:
+        self._parts.append(_encode(message).encode())
+
+    def flush(self) -> bool:
+        """False when something is left for later; EOFError when the other side is gone."""
+        while True:
+            if not self._left:
+                if not self._parts:
+                    return True
+                self._left = memoryview(b"\n".join(self._parts) + b"\n")
+                self._parts = []
+            try:
+                self._left = self._left[os.write(self.fd, self._left) :]
+            except (BlockingIOError, InterruptedError):
+                return False
+            except OSError:
+                raise EOFError from None

@@ -1,0 +1,123 @@
+"""Where tasks write: a ring of reused files, read after the task has ended.
+
+A task's stdout and stderr are files without a name in the worker's folder, emptied and used again
+by the next task: fresh files for each task cost more than the task when it is short. They are
+opened for appending, as tasks' children share them. What a task prints beyond `PUNCH_ABOVE` is
+given back to the disk while it runs (a hole between the head and the tail that are kept), so that
+endless output costs neither memory nor disk; where the file system cannot do that, the task is
+ended as over its disk limit.
+
+Each slot also has a path for `$TAILRACE_RESULT`, looked for with one call after the task, and a
+piece of shared memory by which a forked child says why it could not become the task.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from typing import Any, List, NamedTuple
+
+from .linux import punch_hole
+
+PUNCH_ABOVE = 64 << 20
+_KEEP_TAIL = 8 << 20  # of a punched file; what is read of it is less
+_BLOCK = 1 << 16
+_NOTE = 1024
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+
+
+class Printed(NamedTuple):
+    size: int
+    text: str  # head and tail
+
+
+class Slot:
+    """One task's place at a time."""
+
+    __slots__ = ("err", "note", "out", "punched", "result_path", "seen")
+
+    def __init__(self, folder: str, number: int) -> None:
+        self.out = _nameless(os.path.join(folder, f"{number}.out"))
+        self.err = _nameless(os.path.join(folder, f"{number}.err"))
+        self.result_path = os.path.join(folder, f"{number}.result")
+        self.note: Any = mmap.mmap(-1, _NOTE)
+        self.punched = {self.out: 0, self.err: 0}
+        self.seen = 0
+
+    def clear(self, out_size: int, err_size: int) -> None:
+        if out_size:
+            os.ftruncate(self.out, 0)
+        if err_size:
+            os.ftruncate(self.err, 0)
+        if self.seen > PUNCH_ABOVE:
+            self.punched = {self.out: 0, self.err: 0}
+        self.seen = 0
+        if self.note[0]:
+            self.note[:] = bytes(_NOTE)
+
+    def close(self) -> None:
+        os.close(self.out)
+        os.close(self.err)
+        self.note.close()
+
+    def trim(self) -> bool:
+        """Give back what nobody will read; false when the file system cannot."""
+        sizes = [(fd, os.fstat(fd).st_size) for fd in (self.out, self.err)]
+        self.seen = sum(size for _, size in sizes)
+        return all(self._trim(fd, size) for fd, size in sizes if size > PUNCH_ABOVE)
+
+    def _trim(self, fd: int, size: int) -> bool:
+        start = max(self.punched[fd], _KEEP_TAIL)
+        end = (size - _KEEP_TAIL) // _BLOCK * _BLOCK
+        if end <= start:
+            return True
+        self.punched[fd] = end
+        return punch_hole(fd, start, end - start)
+
+
+class Ring:
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._free: List[Slot] = []
+        self._made = 0
+        os.makedirs(folder, exist_ok=True)
+        for name in os.listdir(folder):  # of an earlier worker
+            os.unlink(os.path.join(folder, name))
+
+    def take(self) -> Slot:
+        if self._free:
+            return self._free.pop()
+        self._made += 1
+        return Slot(self._folder, self._made)
+
+    def give_back(self, slot: Slot) -> None:
+        self._free.append(slot)
+
+
+def _nameless(path: str) -> int:
+    fd = os.open(path, _OPEN, 0o600)
+    os.unlink(path)
+    return fd
+
+
+def read_printed(fd: int, keep: int) -> Printed:
+    """The first quarter and the last three quarters of what may be kept."""
+    size = os.fstat(fd).st_size
+    if size == 0:
+        return Printed(0, "")
+    if size <= keep:
+        return Printed(size, _decode(os.pread(fd, size, 0)))
+    first = keep // 4
+    last = keep - first
+    head, tail = os.pread(fd, first, 0), os.pread(fd, last, size - last)
+    between = f"\n[... {size - keep} bytes left out ...]\n"
+    return Printed(size, _decode(head) + between + _decode(tail))
+
+
+def read_tail(fd: int, size: int, limit: int) -> str:
+    start = max(0, size - limit)
+    return _decode(os.pread(fd, size - start, start))
+
+
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,72 @@
+"""What a task finds around it: its environment, its threads, its GPUs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Mapping, Sequence
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+Json = Dict[str, Any]
+
+
+class Surroundings:
+    def __init__(self, capacity: Mapping[str, int]) -> None:
+        self._own = {
+            name: value for name, value in os.environ.items() if not name.startswith("TAILRACE_")
+        }
+        self._of_bag: Dict[int, Dict[str, str]] = {}  # by identity of its terms
+        self._gpus = Gpus(capacity.get("gpus", 0))
+
+    def forget_bags(self) -> None:
+        self._of_bag.clear()
+
+    def environment(
+        self, order: Json, terms: Json, needs: Mapping[str, int], gpus: Sequence[str]
+    ) -> Dict[str, str]:
+        """The worker's own, then the bag's, then the task's; ours last."""
+        base = self._of_bag.get(id(terms))
+        if base is None:
+            base = self._of_bag[id(terms)] = {**self._own, **(terms.get("env") or {})}
+        env = {**base, **(order.get("env") or {})}
+        threads = str(max(1, needs.get("cores", 1000) // 1000))
+        for name in _THREADS:
+            env.setdefault(name, threads)
+        if gpus:
+            env["CUDA_VISIBLE_DEVICES"] = ",".join(gpus)
+        env["TAILRACE_ATTEMPT"] = str(order["attempt"])
+        env["TAILRACE_TASK"] = str(order.get("index", ""))
+        return env
+
+    def take_gpus(self, needs: Mapping[str, int]) -> List[str]:
+        return self._gpus.take(needs["gpus"]) if needs.get("gpus") else []
+
+    def give_back_gpus(self, names: Sequence[str], needs: Mapping[str, int]) -> None:
+        if names:
+            self._gpus.give_back(names, needs["gpus"])
+
+
+class Gpus:
+    """Which devices are in use, in thousandths. Whole ones go to tasks that need whole ones;
+    several tasks with a fraction each share the fullest that still has room."""
+
+    def __init__(self, thousandths: int) -> None:
+        given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        names = [name for name in given.split(",") if name]
+        names = names or [str(number) for number in range(thousandths // 1000)]
+        self._used = dict.fromkeys(names, 0)
+
+    def take(self, amount: int) -> List[str]:
+        if amount < 1000:
+            room = [name for name, used in self._used.items() if used + amount <= 1000]
+            taken = sorted(room, key=lambda name: -self._used[name])[:1]
+        else:
+            taken = [name for name, used in self._used.items() if used == 0][: amount // 1000]
+        self._add(taken, min(amount, 1000))
+        return taken
+
+    def give_back(self, names: Sequence[str], amount: int) -> None:
+        self._add(names, -min(amount, 1000))
+
+    def _add(self, names: Sequence[str], amount: int) -> None:
+        for name in names:
+            self._used[name] += amount

@@ -1,0 +1,124 @@
+"""The value of a task: from `$TAILRACE_RESULT`, by a regex over stdout, or its last line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import deque
+from typing import Any, Dict, Pattern, Tuple
+
+from .ring import read_tail
+
+VALUE_BYTES = 1 << 20
+# A regex is looked for in the end of stdout only: this much.
+SEARCHED_BYTES = 1 << 20
+_DEPTH = 100  # deeper values would be refused by readers of the result
+_compiled: Dict[str, Pattern[str]] = {}
+
+
+class Unusable(Exception):
+    """Says in one line why there is no value."""
+
+
+def value_of(result: Dict[str, Any], path: str, out: int, out_size: int) -> Any:
+    """None when there is no value; Unusable when there is one that cannot be used."""
+    written, value = _from_file(path)
+    if written:
+        return value
+    if not out_size:
+        return None
+    if result.get("regex"):
+        return by_regex(result["regex"], read_tail(out, out_size, SEARCHED_BYTES))
+    return from_last_line(read_tail(out, out_size, min(VALUE_BYTES, _line_guess(out_size))))
+
+
+def _line_guess(size: int) -> int:
+    return size if size < 65536 else VALUE_BYTES
+
+
+def _from_file(path: str) -> Tuple[bool, Any]:
+    try:
+        size = os.stat(path).st_size
+    except FileNotFoundError:
+        return False, None
+    try:
+        if size > VALUE_BYTES:
+            raise Unusable(f"$TAILRACE_RESULT has {size} bytes, at most {VALUE_BYTES} are taken")
+        with open(path, "rb") as file:
+            data = file.read(VALUE_BYTES)
+        return True, parse(data.decode("utf-8", "replace"), "$TAILRACE_RESULT")
+    except OSError as error:
+        raise Unusable(f"$TAILRACE_RESULT cannot be read: {error.strerror}") from None
+    finally:
+        remove(path)
+
+
+def remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except IsADirectoryError:
+        os.rename(path, path + ".folder")
+    except OSError:
+        pass
+
+
+def by_regex(pattern: str, text: str) -> Any:
+    try:
+        regex = _compiled.get(pattern) or _compiled.setdefault(pattern, re.compile(pattern, re.M))
+    except re.error as error:
+        raise Unusable(f"the result's regex cannot be used: {error}") from None
+    matches = deque(regex.finditer(text), maxlen=1)
+    if not matches:
+        return None
+    last = matches[0]
+    if regex.groupindex:
+        return {name: number_or_text(found) for name, found in last.groupdict().items()}
+    return number_or_text(last.group(1 if regex.groups else 0))
+
+
+def number_or_text(text: Any) -> Any:
+    if text is None:
+        return None
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if abs(number) < float("inf") and "_" not in text else text
+    return text
+
+
+def from_last_line(text: str) -> Any:
+    """The last line with anything on it, if it is a JSON object."""
+    stripped = text.rstrip()
+    line = stripped[stripped.rfind("\n") + 1 :].strip()
+    if not (line.startswith("{") and line.endswith("}")):
+        return None
+    try:
+        return parse(line, "the last line")
+    except Unusable:
+        return None
+
+
+def parse(text: str, what: str) -> Any:
+    """Strict JSON: without NaN, infinities and half characters, which readers would refuse."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+        _check_depth(value, _DEPTH)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise Unusable(f"{what} is not JSON: {reason}") from None
+    return value
+
+
+def _check_depth(value: Any, left: int) -> None:
+    if left == 0:
+        raise RecursionError
+    if isinstance(value, dict):
+        for item in value.values():
+            _check_depth(item, left - 1)
+    elif isinstance(value, list):
+        for item in value:
+            _check_depth(item, left - 1)
