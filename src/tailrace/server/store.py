@@ -108,6 +108,18 @@ class Store:
         ).fetchone()
         return found if found is None else (found[0], found[1], found[2])
 
+    def report(self, number: int) -> tuple[int, int, bytes]:
+        """Bag, index and what the worker reported of an attempt."""
+        query = "SELECT bag, idx, body FROM attempts WHERE attempt = ?"
+        bag, index, body = self.link.execute(query, (number,)).fetchone()
+        return bag, index, body
+
+    def spec(self, bag: int) -> bytes:
+        return bytes(self._one("SELECT spec FROM bags WHERE bag = ?", (bag,)))
+
+    def chunk(self, bag: int, k: int) -> bytes:
+        return bytes(self._one("SELECT body FROM chunks WHERE bag = ? AND k = ?", (bag, k)))
+
     def sessions(self) -> dict[str, tuple[int, bytes, int]]:
         """Session, facts and first sight of each host."""
         rows = self.link.execute("SELECT host, session, about, first_seen_us FROM hosts")

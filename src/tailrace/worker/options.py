@@ -19,7 +19,7 @@ def parse(args: List[str]) -> argparse.Namespace:
     add("--server", required=True, metavar="URL", help="where to take tasks from")
     add("--folder", required=True, metavar="DIR", help="the worker's own files")
     add("--pool", default="local", metavar="NAME", help="the pool this machine belongs to")
-    add("--lease", default=None, metavar="ID", help="the lease it was started for")
+    add("--lease", type=int, default=None, metavar="N", help="the lease it was started for")
     add("--join", default=None, metavar="FILE", help="file with the token, readable by you alone")
     add("--cores", type=float, default=None, metavar="N", help="for tasks; else all")
     add("--memory", type=int, default=None, metavar="BYTES", help="for tasks; else nearly all")

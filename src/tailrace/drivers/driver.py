@@ -1,0 +1,23 @@
+"""A driver starts, stops and lists the machines of a pool. It decides nothing.
+
+The lease's number is the idempotency key: starting a lease that is there already does nothing.
+Calls may fail after they took effect; `list` tells what is, and the server acts on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+Gone = Callable[[int, str], None]  # a lease, and why
+
+
+class Driver(Protocol):
+    def start(self, lease: int, ends_us: int) -> None: ...
+
+    def stop(self, lease: int) -> None: ...
+
+    def list(self) -> list[int]: ...
+
+    def close(self, *, now: bool = False) -> None:
+        """The server ends: machines that belong to it end with it; `now`: at once."""

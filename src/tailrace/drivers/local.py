@@ -1,0 +1,135 @@
+"""The driver of this machine: a worker is a child process, tied to us by a pipe.
+
+A worker whose server dies, however it dies, sees the pipe close and ends with its tasks; so a local
+lease needs no other end. Each place (`workers/1`, `workers/2`, …) keeps its folder from run to run:
+a new worker there first delivers what an earlier one had spooled.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from tailrace.drivers.driver import Gone
+from tailrace.errors import ServerError
+
+KILL_AFTER_S = 10.0
+
+
+class Worker:
+    def __init__(self, process: subprocess.Popen[bytes], tie: int, place: int) -> None:
+        self.process = process
+        self.tie = tie
+        self.place = place
+
+
+class LocalDriver:
+    def __init__(self, folder: Path, pool: str, address: str, token: str, gone: Gone) -> None:
+        self._folder = folder
+        self._pool = pool
+        self._address = address
+        self._token = token
+        self._gone = gone
+        self._workers: dict[int, Worker] = {}
+        self._guard = threading.Lock()
+        self.capacity: list[str] = []  # arguments that bound what a worker offers
+
+    def start(self, lease: int, ends_us: int) -> None:
+        with self._guard:
+            if lease in self._workers:
+                return
+            place = self._free_place()
+            self._workers[lease] = worker = self._spawn(lease, place)
+        threading.Thread(target=self._watch, args=(lease, worker), daemon=True).start()
+
+    def _free_place(self) -> int:
+        taken = [worker.place for worker in self._workers.values()]
+        return next(place for place in range(1, len(taken) + 2) if place not in taken)
+
+    def _spawn(self, lease: int, place: int) -> Worker:
+        folder = self._folder / str(place)
+        folder.mkdir(parents=True, exist_ok=True)
+        theirs, ours = os.pipe()
+        try:
+            with open(folder / "log", "ab") as log:
+                process = subprocess.Popen(
+                    self._command(lease, folder, theirs),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[theirs],
+                    env={**os.environ, "TAILRACE_TOKEN": self._token},
+                    start_new_session=True,  # Ctrl-C is ours to handle
+                )
+        except OSError as error:
+            os.close(ours)
+            raise ServerError(f"cannot start a worker in {folder}: {error.strerror}") from error
+        finally:
+            os.close(theirs)
+        return Worker(process, ours, place)
+
+    def _command(self, lease: int, folder: Path, tie: int) -> list[str]:
+        return [
+            sys.executable, "-m", "tailrace.worker", "--server", self._address,
+            "--folder", str(folder), "--pool", self._pool, "--lease", str(lease),
+            "--tied", str(tie), *self.capacity,
+        ]  # fmt: skip
+
+    def _watch(self, lease: int, worker: Worker) -> None:
+        code = worker.process.wait()
+        with self._guard:
+            del self._workers[lease]
+        os.close(worker.tie)
+        self._gone(lease, self._why(code, worker.place))
+
+    def _why(self, code: int, place: int) -> str:
+        how = f"killed by signal {-code}" if code < 0 else f"exit {code}"
+        if code == 0:
+            return "its worker ended"
+        return f"its worker ended ({how}){_last_line(self._folder / str(place) / 'log')}"
+
+    def stop(self, lease: int) -> None:
+        """TERM; a worker that does not end by itself is killed, and its tasks with it."""
+        with self._guard:
+            worker = self._workers.get(lease)
+        if worker is None:
+            return
+        _signal(worker, signal.SIGTERM)
+        timer = threading.Timer(KILL_AFTER_S, _signal, (worker, signal.SIGKILL))
+        timer.daemon = True
+        timer.start()
+
+    def list(self) -> list[int]:
+        with self._guard:
+            return list(self._workers)
+
+    def close(self, *, now: bool = False) -> None:
+        with self._guard:
+            workers = list(self._workers.values())
+        for worker in workers:
+            _signal(worker, signal.SIGKILL if now else signal.SIGTERM)
+        for worker in workers:
+            try:
+                worker.process.wait(KILL_AFTER_S)
+            except subprocess.TimeoutExpired:
+                _signal(worker, signal.SIGKILL)
+                worker.process.wait()
+
+
+def _signal(worker: Worker, number: int) -> None:
+    if worker.process.poll() is None:
+        worker.process.send_signal(number)
+
+
+def _last_line(log: Path) -> str:
+    try:
+        with open(log, "rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - 4096, 0))
+            lines = file.read().decode("utf-8", "replace").strip().splitlines()
+    except OSError:
+        return ""
+    return f": {lines[-1]}" if lines else ""

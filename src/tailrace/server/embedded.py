@@ -1,0 +1,123 @@
+"""A server inside a command: store, desk, HTTP on loopback, and workers of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from tailrace.bag.bag import Bag
+from tailrace.drivers.local import LocalDriver
+from tailrace.pools.terms import Pool
+from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.app import App
+from tailrace.server.batch import NewBag
+from tailrace.server.http import http_server, listen
+from tailrace.server.world import World
+
+RESTING = (
+    BagPhase.FINISHED,
+    BagPhase.CANCELLED,
+    BagPhase.STOPPED,
+    BagPhase.BRAKED,
+    BagPhase.PAUSED,
+)
+GLANCE_S = 0.02
+
+
+class Capacity(msgspec.Struct, frozen=True):
+    """What workers of this machine may use; None: all there is."""
+
+    cores: float | None = None
+    memory: int | None = None
+
+    def arguments(self) -> list[str]:
+        cores = [] if self.cores is None else ["--cores", f"{self.cores:g}"]
+        memory = [] if self.memory is None else ["--memory", str(self.memory)]
+        return cores + memory
+
+
+class Embedded:
+    """Use as an async context; then `submit` or `resume`, and wait for `rest`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        pool: Pool,
+        capacity: Capacity,
+        *,
+        port: int = 0,
+        check: bool = False,
+    ) -> None:
+        self._sock = listen(port)
+        self._pool = pool
+        self.world = World(folder, (pool,), check=check)
+        self.address = f"http://127.0.0.1:{self._sock.getsockname()[1]}"
+        self._token = secrets.token_urlsafe(32)
+        self._capacity = capacity
+        self._kill = False
+
+    async def __aenter__(self) -> Embedded:
+        world = self.world
+        driver = LocalDriver(
+            world.folder / "workers", self._pool.name, self.address, self._token, world.lease_gone
+        )
+        driver.capacity = self._capacity.arguments()
+        world.drivers[self._pool.name] = driver
+        world.lock.announce(self.address, self._token)
+        self._http = http_server(App(world, self._token))
+        self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
+        world.begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._http.should_exit = True
+        self._http.force_exit = self._kill
+        await asyncio.to_thread(self.world.close, now=self._kill)
+        await self._serving
+        self._sock.close()
+
+    def submit(self, bag: Bag) -> int:
+        """Other unfinished bags of the folder stay as they are, until they are resumed."""
+        number = self.world.store.next_bag()
+        self._hold_others(number)
+        spec, chunks = bag.encode()
+        order = bag.order()
+        permutation = None if order is None else bytes(order)
+        new = NewBag(number, bag.spec.name, spec, chunks, permutation)
+        self.world.tell(BagSubmitted(number, bag.terms(), permutation), new)
+        return number
+
+    def resume(self, number: int) -> None:
+        self._hold_others(number)
+        self.world.tell(BagChanged(number, Change.RESUME))
+
+    def _hold_others(self, number: int) -> None:
+        for bag in self.world.state.bags.values():
+            if bag.id != number and bag.runs:
+                why = f"interrupted; `tailrace resume {bag.id}` goes on"
+                self.world.tell(BagChanged(bag.id, Change.PAUSE, why=why))
+
+    def interrupt(self, number: int) -> None:
+        """A clean stop: running tasks are ended as preempted, and everything is kept."""
+        self.world.tell(BagChanged(number, Change.PAUSE, why="interrupted"))
+
+    def kill(self) -> None:
+        self._kill = True
+
+    async def rest(self, number: int) -> BagPhase:
+        """Until the bag ran to its end, or was stopped, and nothing is under way."""
+        while not self._resting(number):
+            if self._kill:
+                break
+            if self.world.fatal.done():
+                self.world.fatal.result()
+            await self.world.news(GLANCE_S)
+        return self.world.state.bags[number].phase
+
+    def _resting(self, number: int) -> bool:
+        bag = self.world.state.bags.get(number)
+        return bag is not None and bag.phase in RESTING and self.world.at_rest()

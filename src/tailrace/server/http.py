@@ -1,0 +1,60 @@
+"""The listening socket and the HTTP server around the app."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+
+from tailrace.errors import ServerError
+
+
+def listen(port: int = 0, address: str = "127.0.0.1") -> socket.socket:
+    """Port 0 takes any that is free."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((address, port))
+        sock.listen(1024)
+    except OSError as error:
+        sock.close()
+        raise ServerError(
+            f"cannot listen on {address}:{port}: {error.strerror}",
+            remedy="Another program has this port: choose one with --port, or leave it out.",
+        ) from error
+    sock.set_inheritable(False)
+    return sock
+
+
+class Http(uvicorn.Server):
+    """uvicorn without its signal handlers: signals are the command's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def http_server(app: Any) -> Http:
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=120,
+        timeout_graceful_shutdown=1,
+    )
+    return Http(config)
+
+
+async def serve(server: Http, sock: socket.socket) -> None:
+    await server.serve(sockets=[sock])
+    await asyncio.sleep(0)

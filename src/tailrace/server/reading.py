@@ -1,0 +1,220 @@
+"""What the tables tell: bags, results, attempts, the feed. Reading only, from any process."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.outcome import Outcome
+from tailrace.errors import BadInput, StoreError
+from tailrace.report.record import Result
+from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow
+from tailrace.server import migrations
+from tailrace.server.protocol import WorkResult
+
+_bag_row = msgspec.json.Decoder(BagRow).decode
+_work_result = msgspec.json.Decoder(WorkResult).decode
+
+
+class BagFacts(msgspec.Struct, frozen=True):
+    bag: int
+    name: str
+    phase: str
+    why: str
+    count: int
+    succeeded: int
+    failed: int
+    live: int
+    submitted_us: int
+    ended_us: int | None
+
+    @property
+    def done(self) -> int:
+        return self.succeeded + self.failed
+
+
+class FeedItem(msgspec.Struct, frozen=True):
+    n: int
+    at_us: int
+    kind: str
+    body: msgspec.Raw
+
+
+class AttemptFacts(msgspec.Struct, frozen=True):
+    attempt: int
+    index: int
+    host: str
+    lease: int | None
+    why: str
+    sent_us: int
+    ended_us: int | None
+    outcome: Outcome | None
+    accepted: bool
+    result: WorkResult | None
+
+
+class HostFacts(msgspec.Struct, frozen=True):
+    row: HostRow
+    about: dict[str, Any]
+    first_seen_us: int
+    last_seen_us: int
+    attempts: int
+    live: int
+
+
+def open_store(folder: Path) -> sqlite3.Connection:
+    """For reading, beside a server or without one."""
+    path = folder / "store.db"
+    if not path.exists():
+        raise BadInput(f"{folder}: there is no run here.", remedy="Start one with `tailrace run`.")
+    try:
+        link = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+        migrations.refuse_newer(link, path)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
+    return link
+
+
+def bags(link: sqlite3.Connection) -> list[BagFacts]:
+    return [bag(link, row[0]) for row in link.execute("SELECT bag FROM bags ORDER BY bag")]
+
+
+def bag(link: sqlite3.Connection, number: int) -> BagFacts:
+    found = link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()
+    if found is None:
+        raise BadInput(f"there is no bag {number}", remedy="`tailrace status` lists them.")
+    row = _bag_row(found[0])
+    done, good = link.execute(
+        "SELECT count(*), coalesce(sum(outcome = 'succeeded'), 0) FROM results WHERE bag = ?",
+        (number,),
+    ).fetchone()
+    live = link.execute(
+        "SELECT count(*) FROM attempts WHERE outcome IS NULL AND bag = ?", (number,)
+    ).fetchone()[0]
+    return BagFacts(
+        number, row.terms.name, row.phase, row.why, row.terms.count, good, done - good, live,
+        row.submitted_us, row.ended_us,
+    )  # fmt: skip
+
+
+def bag_row(link: sqlite3.Connection, number: int) -> BagRow:
+    return _bag_row(link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()[0])
+
+
+def content(link: sqlite3.Connection, number: int) -> Bag:
+    spec = link.execute("SELECT spec FROM bags WHERE bag = ?", (number,)).fetchone()[0]
+    return Bag.decode(bytes(spec), partial(_chunk, link, number))
+
+
+def _chunk(link: sqlite3.Connection, number: int, k: int) -> bytes:
+    query = "SELECT body FROM chunks WHERE bag = ? AND k = ?"
+    return bytes(link.execute(query, (number, k)).fetchone()[0])
+
+
+def feed(link: sqlite3.Connection, number: int, after: int, most: int = 1000) -> list[FeedItem]:
+    rows = link.execute(
+        "SELECT n, at_us, kind, body FROM feed WHERE bag = ? AND n > ? ORDER BY n LIMIT ?",
+        (number, after, most),
+    )
+    return [FeedItem(n, at, kind, msgspec.Raw(body)) for n, at, kind, body in rows]
+
+
+RESULTS = """
+SELECT r.idx, r.outcome, a.host, h.row, a.sent_us, a.ended_us, a.run_us, a.body,
+       (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx)
+FROM results r JOIN attempts a ON a.attempt = r.attempt LEFT JOIN hosts h ON h.host = a.host
+WHERE r.bag = ? ORDER BY r.idx
+"""
+
+
+def results(link: sqlite3.Connection, number: int) -> Iterator[Result]:
+    """One per task, in the order of their numbers; those without a result have no outcome."""
+    of = content(link, number)
+    pools: dict[bytes, str] = {}
+    expected = 0
+    for row in link.execute(RESULTS, (number,)):
+        for index in range(expected, row[0]):
+            yield Result(task=index, params=of.params(index))
+        expected = row[0] + 1
+        yield _result(of, row, pools)
+    for index in range(expected, of.count):
+        yield Result(task=index, params=of.params(index))
+
+
+def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str]) -> Result:
+    index, outcome, host, host_row, sent, ended, run, body, attempts = row
+    if host_row is not None and host_row not in pools:
+        pools[host_row] = msgspec.json.decode(host_row, type=HostRow).pool
+    told = _work_result(body) if body else None
+    return Result(
+        task=index,
+        params=of.params(index),
+        outcome=Outcome(outcome),
+        exit=told.exit if told else None,
+        value=msgspec.json.decode(told.value) if told else None,
+        stdout=told.stdout if told else "",
+        stderr=told.stderr if told else "",
+        outputs=_outputs(of, index, told) if told and told.outputs else [],
+        attempts=attempts,
+        host=host,
+        pool=pools.get(host_row, ""),
+        run_s=None if run is None else run / 1e6,
+        turnaround_s=None if ended is None else (ended - sent) / 1e6,
+    )
+
+
+def _outputs(of: Bag, index: int, told: WorkResult) -> list[dict[str, Any]]:
+    """Where they were published, not where the worker wrote them."""
+    targets = {output.name: output.target for output in of.task(index).outputs}
+    return [
+        {"name": file.name, "path": targets.get(file.name, file.path), "size": file.size}
+        for file in told.outputs
+    ]
+
+
+def attempts(
+    link: sqlite3.Connection, number: int, index: int | None = None
+) -> Iterator[AttemptFacts]:
+    where, values = "bag = ?", [number]
+    if index is not None:
+        where, values = "bag = ? AND idx = ?", [number, index]
+    rows = link.execute(
+        "SELECT attempt, idx, host, lease, why, sent_us, ended_us, outcome, accepted, body"
+        f" FROM attempts WHERE {where} ORDER BY attempt",
+        values,
+    )
+    for number, task, host, lease, why, sent, ended, outcome, accepted, body in rows:
+        told = _work_result(body) if body else None
+        how = Outcome(outcome) if outcome else None
+        yield AttemptFacts(number, task, host, lease, why, sent, ended, how, bool(accepted), told)
+
+
+def hosts(link: sqlite3.Connection) -> list[HostFacts]:
+    rows = link.execute(
+        "SELECT row, about, first_seen_us, last_seen_us,"
+        " (SELECT count(*) FROM attempts a WHERE a.host = hosts.host),"
+        " (SELECT count(*) FROM attempts a WHERE a.host = hosts.host AND a.outcome IS NULL)"
+        " FROM hosts ORDER BY first_seen_us"
+    )
+    return [
+        HostFacts(
+            msgspec.json.decode(row, type=HostRow), msgspec.json.decode(about), first, last, n, live
+        )
+        for row, about, first, last, n, live in rows
+    ]
+
+
+def leases(link: sqlite3.Connection, number: int) -> list[LeaseRow]:
+    rows = link.execute("SELECT row FROM leases WHERE bag = ? ORDER BY lease", (number,))
+    return [msgspec.json.decode(row[0], type=LeaseRow) for row in rows]
+
+
+def journal(link: sqlite3.Connection) -> Iterator[bytes]:
+    for row in link.execute("SELECT body FROM journal ORDER BY n"):
+        yield row[0]
