@@ -1,0 +1,101 @@
+"""`tailrace`: one module per command, loaded when it is called, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+import tailrace
+from tailrace.errors import Exit, TailraceError
+
+# command: (module below tailrace.cli, what it does)
+COMMANDS: dict[str, str] = {
+    "run": "Run a bag here, to its end.",
+    "resume": "Go on with a bag that was interrupted or stopped.",
+    "status": "Show the bags of this folder and how far they are.",
+    "watch": "Follow a bag that runs elsewhere on this machine.",
+    "results": "Print the results: table, CSV, JSON, Parquet.",
+    "logs": "Print what a task wrote, attempt by attempt.",
+    "retry": "Try failed tasks again.",
+    "cancel": "Cancel a bag.",
+    "reproduce": "Run one task here in the foreground, as it was run.",
+    "explain": "Say why a bag, a task or a host is as it is.",
+    "hosts": "List the machines that worked here.",
+    "report": "Write the HTML report of a bag.",
+    "replay": "Replay the journal and check that every decision comes out the same.",
+    "init": "Write a commented bag file for a command.",
+    "check": "Check a bag file and show what it would run.",
+    "config": "Show the settings and where each comes from.",
+    "demo": "Run a small real example, with live view and report.",
+}
+
+
+class Lazy(click.Group):
+    """Knows the commands' names and one-line helps without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"tailrace.cli.{name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS:
+            _unknown(args[0])
+        return super().resolve_command(ctx, args)
+
+
+def _unknown(name: str) -> None:
+    import difflib
+
+    near = difflib.get_close_matches(name, COMMANDS, 1)
+    hint = f"did you mean `tailrace {near[0]}`?" if near else "`tailrace --help` lists them."
+    raise click.UsageError(f"there is no command {name!r}; {hint}")
+
+
+@click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(tailrace.__version__, message="tailrace %(version)s")
+def tailrace_command() -> None:
+    """Run bags of tasks on every machine you can get, inside your budget and your deadline.
+
+    Start with `tailrace demo`, or `tailrace run -- echo {} ::: a b c`.
+    """
+
+
+def main() -> None:
+    """Errors are one message on stderr and an exit code; a traceback only with TAILRACE_DEBUG=1."""
+    try:
+        code = tailrace_command.main(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(Exit.BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(Exit.INTERRUPTED)
+    except TailraceError as error:
+        if os.environ.get("TAILRACE_DEBUG"):
+            raise
+        click.echo(f"tailrace: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader (head, less) has gone: nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(Exit.OK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Where runs live: `.tailrace/` beside the bag, found from any folder below it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tailrace.errors import BadInput
+
+NAME = ".tailrace"
+
+
+def nearest(start: Path | None = None) -> Path:
+    """The nearest `.tailrace` upwards; `TAILRACE_FOLDER` names one outright."""
+    given = os.environ.get("TAILRACE_FOLDER")
+    if given:
+        return Path(given)
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / NAME / "store.db").exists():
+            return folder / NAME
+    raise BadInput(
+        f"{start}: neither here nor above is a folder {NAME} with runs.",
+        remedy="Start one with `tailrace run`, or go to the folder where you did.",
+    )
+
+
+def for_run(folder: Path) -> Path:
+    """Beside the bag."""
+    given = os.environ.get("TAILRACE_FOLDER")
+    return Path(given) if given else folder.resolve() / NAME
