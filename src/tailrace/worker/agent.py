@@ -30,6 +30,7 @@ GATHER = SECOND // 4  # how long results are gathered while plenty is queued
 # ends first, and its result needs no call to be hung up for it.
 PARK = 30_000
 RESULTS_BYTES = 4 << 20  # of results in one call
+AHEAD = 20_000  # of work, started ahead where the executor can wait
 LEAVE_WITHIN = 5 * SECOND  # to report, once all tasks have ended
 FAREWELL_BACKOFF = SECOND // 2
 EXIT_OK = 0
@@ -65,8 +66,8 @@ class Agent:
         ends_at: Optional[int] = None,
         standby: int = 0,
     ) -> None:
-        """`identity` holds host, pool, lease, kind and about. `standby` attempts are started beyond
-        the capacity: only for an executor that itself waits until they fit (the keeper does)."""
+        """`identity` holds host, pool, lease, kind and about. Up to `standby` short attempts are
+        started ahead of the capacity: only for an executor that itself waits until they fit."""
         self.identity = dict(identity)
         self.session = session
         self.room = Room(capacity)
@@ -83,6 +84,7 @@ class Agent:
         self._born = now
         self._ends_at = ends_at
         self._standby = standby
+        self._lately_us = SECOND  # how long attempts ran, the newest counting most
         self._waiting: "OrderedDict[int, None]" = OrderedDict()  # started beyond the capacity
         self._fresh_since: Optional[int] = now if self.kept else None  # results in no call yet
         self._park_at = now
@@ -147,6 +149,7 @@ class Agent:
             if run is None:
                 continue
             self._leave_room(attempt, run)
+            self._lately_us += (int(result.get("run_us") or 0) - self._lately_us) // 4
             if run.ended_as is not None and result["outcome"] != "succeeded":
                 result = dict(result, outcome=run.ended_as, limit=None)
             self._keep(result, effects, now)
@@ -235,10 +238,15 @@ class Agent:
         if not self._waiting and self.room.fits(needs):
             self.room.take(needs)
             return True
-        if len(self._waiting) < self._standby:
+        if len(self._waiting) < self._ahead():
             self._waiting[attempt] = None
             return True
         return False
+
+    def _ahead(self) -> int:
+        """Enough short attempts that no room stays empty while the executor hears of the next."""
+        wanted = AHEAD * len(self.running) // max(self._lately_us, 1)
+        return min(self._standby, wanted)
 
     def _leave_room(self, attempt: int, run: Running) -> None:
         if attempt in self._waiting:

@@ -20,9 +20,9 @@ from .link import KeeperLink
 from .linux import become_subreaper
 from .spool import Spool as SpoolFile
 
-# Attempts handed to the keeper beyond what fits, so that a slot that becomes free is filled without
-# asking the client first.
-STANDBY = 4
+# Short attempts handed to the keeper ahead of what fits, so that a slot that becomes free is filled
+# without asking the client first, and results of short tasks travel together.
+STANDBY = 64
 KEEPER_DEATHS = 5
 Json = Dict[str, Any]
 _encode = json.JSONEncoder(separators=(",", ":")).encode

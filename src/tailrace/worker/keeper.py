@@ -35,6 +35,7 @@ from .ring import Ring
 from .room import Room
 from .surroundings import Surroundings
 
+GATHER_S = 0.01
 SHORT_US = 100_000
 SHORT_IN_A_ROW = 20
 SURVIVE = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -49,7 +50,7 @@ class Keeper:
         self._ring = Ring(os.path.join(folder, "ring"))
         self._terms: Dict[str, Json] = {}
         self._short: Dict[str, int] = {}  # short attempts of a bag in a row
-        self._waiting: Deque[Json] = deque()
+        self._waiting: Deque[Attempt] = deque()
         self._by_pid: Dict[int, Attempt] = {}
         self._by_id: Dict[int, Attempt] = {}
         self._births = tree.Births()
@@ -57,6 +58,7 @@ class Keeper:
         self._orphans = Orphans(self._tree, self._births)
         self._limits = Limits(self._tree)
         self._asked_to_end = False  # by a SIGTERM to all processes of this machine or job
+        self._send_by: Optional[float] = None
         self._usage_every = 0.0
         self._usage_at = 0.0
         self._used_us = 0
@@ -89,7 +91,21 @@ class Keeper:
             self._sweep()
             self._watch()
             self._start_waiting()
-            blocked = not self._outbox.flush()
+            if self._time_to_send():
+                blocked = not self._outbox.flush()
+
+    def _time_to_send(self) -> bool:
+        """While there is something to start next, results of short tasks travel together."""
+        if not self._waiting or not self._outbox.filled:
+            self._send_by = None
+            return True
+        now = time.monotonic()
+        if self._send_by is None:
+            self._send_by = now + GATHER_S
+        elif now >= self._send_by:
+            self._send_by = None
+            return True
+        return False
 
     def _wait(self, blocked: bool) -> None:
         fd = self._lines.fd
@@ -105,7 +121,7 @@ class Keeper:
             self._poll.modify(fd, select.POLLIN)
 
     def _patience_ms(self) -> Optional[int]:
-        due = [self._limits.next_look(self._by_pid.values()), self._orphans.due]
+        due = [self._send_by, self._limits.next_look(self._by_pid.values()), self._orphans.due]
         if self._usage_every and self._by_pid:
             due.append(self._usage_at)
         times = [time_ for time_ in due if time_ is not None]
@@ -116,7 +132,8 @@ class Keeper:
     def _obey(self, message: Json) -> None:
         """`terms` of bags come before the first `start` that needs them."""
         if "start" in message:
-            self._waiting.append(message["start"])
+            order = message["start"]
+            self._waiting.append(Attempt(order, self._terms.get(str(order["bag"]), {})))
         elif "terms" in message:
             self._terms[message["bag"]] = message["terms"]
             self._around.forget_bags()
@@ -130,8 +147,7 @@ class Keeper:
     def _start_waiting(self) -> None:
         """In order, as they fit: the client sends a few ahead, so that a slot is filled at once."""
         while self._waiting:
-            order = self._waiting[0]
-            attempt = Attempt(order, self._terms.get(str(order["bag"]), {}))
+            attempt = self._waiting[0]
             if not self._room.fits(attempt.needs):
                 return
             self._waiting.popleft()
@@ -173,15 +189,14 @@ class Keeper:
     # ---- ending -------------------------------------------------------------------------------
 
     def _kill(self, number: int, grace_s: float, outcome: str) -> None:
-        attempt = self._by_id.get(number)
-        if attempt is not None:
-            self._limits.end(attempt, outcome, None, grace_s)
+        started = self._by_id.get(number)
+        if started is not None:
+            self._limits.end(started, outcome, None, grace_s)
             return
-        for order in self._waiting:
-            if order["attempt"] == number:
-                self._waiting.remove(order)
-                terms = self._terms.get(str(order["bag"]), {})
-                self._outbox.put(Attempt(order, terms).failed(outcome, None, "not started"))
+        for attempt in self._waiting:
+            if attempt.id == number:
+                self._waiting.remove(attempt)
+                self._outbox.put(attempt.failed(outcome, None, "not started"))
                 return
 
     def _reap(self) -> None:

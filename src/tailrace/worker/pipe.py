@@ -40,6 +40,10 @@ class Outbox:
         self._parts: List[bytes] = []
         self._left = memoryview(b"")
 
+    @property
+    def filled(self) -> bool:
+        return bool(self._parts)
+
     def put(self, message: Any) -> None:
         self._parts.append(_encode(message).encode())
 
