@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tailrace.bag.bag import Bag
 
 _SHOWN = 3
+_FEW = 10
 
 
 def find(bag: Bag, text: str) -> int:
@@ -97,7 +98,9 @@ def _offer(place: Place, text: str) -> str:
     if place.count > 1000:
         return f"its values go from {show(reader(0))} to {show(reader(place.count - 1))}"
     shown = [show(reader(i)) for i in range(place.count)]
-    close = get_close_matches(text, shown, n=3) or shown[:5]
+    if place.count <= _FEW:
+        return f"its values are {', '.join(shown)}"
+    close = get_close_matches(text, shown, n=3) or shown[:_SHOWN]
     return f"its values are, for instance, {', '.join(close)}"
 
 

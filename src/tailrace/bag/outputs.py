@@ -27,14 +27,23 @@ from tailrace.errors import BadInput
 
 MOST_COMPARED = 2_000_000
 _FEW_TEXTS = 200_000
-_NUMBER = frozenset("0123456789.+-e")
+_WHOLE = frozenset("0123456789-")
+_NUMBER = _WHOLE | frozenset(".+e")
 
 
 def check_outputs(bag: Bag, origin: Origin) -> None:
-    targets = [Template(rule.place) for rule in bag.spec.outputs]
+    targets = [_target(rule.place, bag.spec.name) for rule in bag.spec.outputs]
     with origin.at("outputs"):
         if not _decided(bag.sweep, targets):
             _compare(bag, targets)
+
+
+def _target(text: str, name: str) -> Template:
+    """The template with the bag's name as fixed text."""
+    target = Template(text)
+    target.parts = [name if part == Field("bag") else part for part in target.parts]
+    target.fields = [field for field in target.fields if field != Field("bag")]
+    return target
 
 
 def _decided(sweep: Sweep, targets: list[Template]) -> bool:
@@ -50,8 +59,10 @@ def _tells(sweep: Sweep, target: Template) -> bool:
 
 
 def _divisible(sweep: Sweep, target: Template) -> bool:
+    """The texts of the fields can be read off the target, from left to right."""
     parts = [part for part in target.parts if part != ""]
-    for part, after in pairwise(parts):
+    last = max((at for at, part in enumerate(parts) if isinstance(part, Field)), default=0)
+    for part, after in pairwise(parts[: last + 1]):
         if isinstance(part, Field):
             letters = _letters(sweep, part)
             if letters is None or not isinstance(after, str) or after[0] in letters:
@@ -85,8 +96,10 @@ def _told_by(sweep: Sweep, field: Field) -> Place | None:
 def _letters(sweep: Sweep, field: Field) -> frozenset[str] | None:
     """All characters the texts of a field may hold; None: not known."""
     place = sweep.place_of(field.name)
-    if field == Field("index") or (place and isinstance(place.column, Range) and not field.spec):
-        return _NUMBER
+    if field == Field("index"):
+        return _WHOLE
+    if place and isinstance(place.column, Range) and not field.spec:
+        return _WHOLE if place.column.whole else _NUMBER
     texts = None if place is None else _texts(place, field)
     return None if texts is None else frozenset("".join(texts))
 
@@ -100,10 +113,11 @@ def _texts(place: Place, field: Field) -> list[str] | None:
 
 def _tame(sweep: Sweep, target: Template) -> bool:
     """No value leads out of the folder, or makes two paths one, as `a//b` and `a/./b` would."""
-    letters = [_letters(sweep, field) for field in target.fields if field.name != "bag"]
-    return all(known is not None and "/" not in known for known in letters) and not _dots(
-        sweep, target
-    )
+    fixed = "".join(part if isinstance(part, str) else "x" for part in target.parts)
+    if leads_out(fixed) or _normal(fixed) != fixed or _dots(sweep, target):
+        return False
+    letters = [_letters(sweep, field) for field in target.fields]
+    return all(known is not None and "/" not in known for known in letters)
 
 
 def _dots(sweep: Sweep, target: Template) -> bool:
@@ -134,7 +148,7 @@ def _compare(bag: Bag, targets: list[Template]) -> None:
     if bag.count * len(targets) > MOST_COMPARED:
         raise BadInput(
             f"{targets[0].text!r} does not tell {bag.count:,} tasks apart, as far as can be seen",
-            remedy=f"name each parameter in it, with / between, or {{index}}{_hint(bag, targets[0])}",
+            remedy=f"name each parameter, with / between, or {{index}}{_hint(bag, targets[0])}",
         )
     seen: dict[str, int] = {}
     for index, target, template in _targets(bag, targets):

@@ -120,7 +120,7 @@ def _order(spec: BagSpec) -> str:
 
 
 def _file(rule: FileRule) -> str:
-    text = rule.name if rule.name == rule.place else f"{rule.name} ← → {rule.place}"
+    text = rule.name if rule.name == rule.place else f"{rule.name} → {rule.place}"
     return text if rule.required else f"{text} (optional)"
 
 

@@ -34,10 +34,10 @@ _OPERATOR = re.compile(r"\d*(?:>>?|<<?<?|>&|<>|&>>?)\d*|\|\|?|&&?|;|\d>&\d")
 
 _FORMS: dict[str, Callable[[str], str]] = {
     "": str,
-    ".": lambda text: re.sub(r"\.[^/.]+$", "", text),
+    ".": lambda text: re.sub(r"\.[^/.]*\Z", "", text),
     "/": lambda text: text.rpartition("/")[2],
     "//": lambda text: _folder(text),
-    "/.": lambda text: re.sub(r"\.[^/.]*$", "", text.rpartition("/")[2]),
+    "/.": lambda text: re.sub(r"\.[^/.]*\Z", "", text.rpartition("/")[2]),
 }
 
 
@@ -231,5 +231,8 @@ def _quotes(parts: Parts) -> list[Quote]:
 
 
 def _folder(text: str) -> str:
-    folder, slash, _ = text.rpartition("/")
-    return folder.rstrip("/") or ("/" if slash else ".")
+    """As dirname: `a/b/` lies in `a`, `a` in `.`, `/` in itself."""
+    folder, slash, _ = text.rstrip("/").rpartition("/")
+    if not slash:
+        return "/" if text.startswith("/") else "."
+    return folder.rstrip("/") or "/"

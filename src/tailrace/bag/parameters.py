@@ -192,7 +192,9 @@ def _number(table: Table, key: str) -> Any:
         return None
     number = value if isinstance(value, Decimal) else Decimal(str(value))
     if not number.is_finite():
-        raise table.bad(key, f"{table.label(key)} is {value}", "a range needs finite numbers")
+        raise table.bad(
+            key, f"{table.label(key)} is {float(value)}", "a range needs finite numbers"
+        )
     return number
 
 

@@ -56,7 +56,8 @@ class Places:
         if many:
             self._tables[path] += 1
             path = (*path, self._tables[path] - 1)
-        self._lines.setdefault(path, line)
+        for end in range(1, len(path) + 1):
+            self._lines.setdefault(path[:end], line)
         return path
 
     def _pair(self, table: Path) -> None:

@@ -7,8 +7,8 @@
 * `[limits]`: `time`, `memory`, `disk`; a task that exceeds one is ended.
 * `[retries]`: how often each outcome is forgiven: `task_failed` (1), `over_limit` (0),
   `host_failed` (5), `lost` (5), `expired` (3). `retries = 3` sets `task_failed`.
-* `on_over_limit = {memory = "x2 up to 16 GiB"}`: that limit, and the need of that name, grow with
-  each retry; `retries.over_limit` is then as many steps as lead to the ceiling, or 3.
+* `on_over_limit = {memory = "x2 up to 16 GiB"}`: that limit, and the need of that name, grow until
+  the ceiling; growing costs no retry.
 * `order`: `"listed"`, `"shuffled"` (with `seed`), a parameter's name to ascend by, `"-name"` to
   descend.
 * `result`: a regular expression for the value in stdout. Default: JSON.
@@ -24,7 +24,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from decimal import Decimal
 from typing import Any
@@ -40,20 +39,18 @@ _WORD = re.compile(r"[A-Za-z_][\w-]*")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GROWTH = re.compile(r"[x×]\s*(\d+(?:\.\d+)?)(?:\s+up\s+to\s+(.+))?")
 _MOST_THOUSANDTHS = 10**9
-_GROWTH_RETRIES = 3
 
 
 def read_rules(table: Table, default_name: str) -> dict[str, Any]:
     """Everything but the command, its parameters and its files, as fields of a BagSpec."""
     limits = _limits(table.table("limits"))
-    growth = _growth(table.table("on_over_limit"), limits)
     return {
         "name": _name(table, default_name),
         "env": _env(table.table("env")),
         "needs": _needs(table.table("needs")),
         "limits": limits,
-        "growth": growth,
-        "retries": _retries(table, growth, limits),
+        "growth": _growth(table.table("on_over_limit"), limits),
+        "retries": _retries(table),
         "order": table.take("order", str) or "listed",
         "seed": table.take("seed", int) or 0,
         "result": _result(table),
@@ -143,14 +140,12 @@ def _limits(table: Table) -> Limits:
     return limits
 
 
-def _retries(table: Table, growth: Growth | None, limits: Limits) -> Retries:
-    given = table.take("retries", int, dict)
-    data = given if isinstance(given, dict) else {} if given is None else {"task_failed": given}
-    inner = Table(data, table.origin, ("retries",) if isinstance(given, dict) else ())
+def _retries(table: Table) -> Retries:
+    if isinstance(table.peek("retries"), int):
+        return Retries(task_failed=_count(table, "retries", 0) or 0)
+    inner = table.table("retries")
     fields = {key: _count(inner, key, 0) for key in Retries.__struct_fields__}
     inner.finish()
-    if growth is not None and fields["over_limit"] is None:
-        fields["over_limit"] = _steps(growth, limits)
     return Retries(**{key: value for key, value in fields.items() if value is not None})
 
 
@@ -203,14 +198,6 @@ def _limit(limits: Limits, kind: str) -> int | None:
     return limits.time_us if kind == "time" else limits.memory if kind == "memory" else limits.disk
 
 
-def _steps(growth: Growth, limits: Limits) -> int:
-    """So many retries lead to the highest ceiling."""
-    ratios = [top / (_limit(limits, kind) or top) for kind, top in growth.most.items()]
-    if len(ratios) < len(growth.grow):
-        return _GROWTH_RETRIES
-    return max(math.ceil(math.log(ratio, growth.factor) - 1e-9) for ratio in ratios)
-
-
 def _result(table: Table) -> str | None:
     pattern = table.take("result", str)
     if pattern is None or pattern == "json":
@@ -241,6 +228,9 @@ def _budget(table: Table) -> dict[str, int]:
 
 
 def _pools(table: Table) -> tuple[str, ...]:
+    if isinstance(table.peek("pools"), dict):
+        message = "pools is a table, but should be a list of names"
+        raise table.bad("pools", message, 'write pools = ["local"]; tailrace.toml describes them')
     given = table.take("pools", list, str)
     names = [given] if isinstance(given, str) else given or []
     if not all(isinstance(name, str) and name for name in names):

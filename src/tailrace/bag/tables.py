@@ -74,6 +74,9 @@ class Table:
     def __contains__(self, key: str) -> bool:
         return key in self._data
 
+    def peek(self, key: str) -> Any:
+        return self._data.get(key)
+
     def take(self, key: str, *kinds: type) -> Any:
         """The value of a key, of one of these kinds; None when it is not there."""
         self._known.append(key)
