@@ -114,19 +114,17 @@ def readable_twice(results: Iterable[Result]) -> Iterator[Iterable[Result]]:
 
 
 class _Spool:
-    """Results one after another in a file, each with its length before it."""
+    """Results one per line in a file. JSON, because it holds integers of any size."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
 
     def fill(self, results: Iterable[Result]) -> None:
-        encoder = msgspec.msgpack.Encoder()
-        for result in results:
-            packed = encoder.encode(result)
-            self._file.write(len(packed).to_bytes(4, "big") + packed)
+        encoder = msgspec.json.Encoder()
+        self._file.writelines(encoder.encode(result) + b"\n" for result in results)
 
     def __iter__(self) -> Iterator[Result]:
-        decoder = msgspec.msgpack.Decoder(Result)
+        decoder = msgspec.json.Decoder(Result)
         self._file.seek(0)
-        while head := self._file.read(4):
-            yield decoder.decode(self._file.read(int.from_bytes(head, "big")))
+        for line in self._file:
+            yield decoder.decode(line)

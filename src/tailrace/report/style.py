@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from typing import Any
 
 import msgspec
@@ -113,7 +114,9 @@ def to_svg(figure: Any, name: str, says: str) -> str:
 
     out = io.StringIO()
     nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    with matplotlib.rc_context({"svg.hashsalt": name}):
+    with matplotlib.rc_context({"svg.hashsalt": name}), warnings.catch_warnings():
+        # Text stays text in the SVG: the reader's browser has glyphs that Matplotlib lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
         figure.savefig(out, format="svg", metadata=nothing)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
