@@ -29,6 +29,7 @@ from tailrace.scheduler.rows import BagRow, HostRow, Restored, TaskRow
 from tailrace.scheduler.state import State
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.protocol import WorkResult
+from tailrace.server.tally import failure, tally
 
 if TYPE_CHECKING:
     from tailrace.server.desk import Session
@@ -72,6 +73,7 @@ class Ledger:
         self._page = Page(restored, now if restored else 0)
         self._reports: dict[int, WorkResult] = {}
         self._settled: dict[int, list[tuple[int, str]]] = {}
+        self._failures: dict[int, list[tuple[int, str, str]]] = {}
         self._touched: dict[str, None] = {}
 
     # what the desk tells
@@ -95,7 +97,9 @@ class Ledger:
 
     def batch(self) -> Batch:
         for bag, settled in self._settled.items():
-            self._tell(bag, "settled", {"tasks": settled, **self.tally(bag)})
+            told = tally(self._state, self._state.bags[bag])
+            failures = self._failures.get(bag, [])
+            self._tell(bag, "settled", {"tasks": settled, "failures": failures, **told})
         if self._page.entries:
             self._batch.journal = encode_page(self._page)
         return self._batch
@@ -112,10 +116,6 @@ class Ledger:
     def take_publications(self) -> list[int]:
         attempts, self._publications = self._publications, []
         return attempts
-
-    def tally(self, bag: int) -> dict[str, int]:
-        of = self._state.bags[bag]
-        return {"done": of.done.count, "failed": of.failed.count, "live": len(of.live)}
 
     # a row for each decision
 
@@ -142,7 +142,9 @@ class Ledger:
         self._batch.untroubled.append((end.bag, end.index))
         self._settled.setdefault(end.bag, []).append((end.index, outcome))
         result = self._reports.get(end.attempt)
-        if result is not None and result.outputs and end.outcome is Outcome.SUCCEEDED:
+        if end.outcome is not Outcome.SUCCEEDED:
+            self._failures.setdefault(end.bag, []).append((end.index, *failure(end, result)))
+        elif result is not None and result.outputs:
             self._batch.unpublished.append((end.attempt,))
             self._publications.append(end.attempt)
 

@@ -109,7 +109,8 @@ class World:
         return reply if isinstance(reply, bytes) else await self._park(ticket, reply, gone())
 
     async def _park(self, ticket: int, answer: Answer, gone: asyncio.Future[None]) -> bytes:
-        await asyncio.wait([answer, gone], return_when=asyncio.FIRST_COMPLETED)
+        ends: list[asyncio.Future[Any]] = [answer, gone]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()
         if answer.done():
             return answer.result()

@@ -74,6 +74,12 @@ CREATE TABLE leases (
     row   BLOB NOT NULL
 );
 
+-- The terms of the pools leases were taken from, for their bills.
+CREATE TABLE pools (
+    name TEXT PRIMARY KEY,
+    row  BLOB NOT NULL                  -- JSON
+) WITHOUT ROWID;
+
 -- Outputs of accepted results that are still to be moved to their targets.
 CREATE TABLE unpublished (
     attempt INTEGER PRIMARY KEY

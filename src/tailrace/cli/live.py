@@ -1,0 +1,162 @@
+"""The live view of a bag: a panel on a terminal, a plain line every ten seconds elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+from tailrace.cli.progress import Progress
+from tailrace.quantities import show_duration, show_money
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.text import Text
+
+PLAIN_EVERY_S = 10.0
+CURVE_WIDE = 60
+BLOCKS = " ▁▂▃▄▅▆▇█"
+MOST_GROUPS = 4
+
+
+class View:
+    """What a run shows while it goes; this one shows nothing (`--quiet`)."""
+
+    def begin(self) -> None: ...
+
+    def update(self, progress: Progress, now_us: int) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class PlainView(View):
+    """One line every ten seconds: for logs, pipes and batch systems."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._next = time.monotonic() + PLAIN_EVERY_S
+
+    def update(self, progress: Progress, now_us: int) -> None:
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + PLAIN_EVERY_S
+            print(f"tailrace: {line(progress, now_us)}", file=self._out, flush=True)
+
+
+class TerminalView(View):
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: Live | None = None
+
+    def begin(self) -> None:
+        from rich.live import Live
+
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._live.start()
+
+    def update(self, progress: Progress, now_us: int) -> None:
+        if self._live is not None:
+            self._live.update(panel(progress, now_us), refresh=True)
+
+    def end(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def view_for(*, quiet: bool, out: TextIO | None = None) -> View:
+    if quiet:
+        return View()
+    out = out or sys.stderr
+    if not out.isatty():
+        return PlainView(out)
+    from rich.console import Console
+
+    return TerminalView(Console(file=out))
+
+
+def line(progress: Progress, now_us: int) -> str:
+    parts = [f"{progress.done:,} of {progress.count:,} done"]
+    if progress.failed:
+        parts.append(f"{progress.failed:,} failed")
+    parts.append(f"{progress.live:,} running")
+    if left := time_left(progress, now_us):
+        parts.append(left)
+    parts += [money(*row) for row in progress.money]
+    if progress.phase != "running":
+        parts.append(progress.phase + (f": {progress.why}" if progress.why else ""))
+    return f"{progress.name}: " + ", ".join(parts)
+
+
+def time_left(progress: Progress, now_us: int) -> str:
+    """With its interval, counted down since it was told."""
+    if progress.left is None or progress.done >= progress.count:
+        return ""
+    gone = max(now_us - progress.left_at_us, 0)
+    low, mean, high = (max(value - gone, 0) for value in progress.left)
+    return f"about {_short(mean)} left ({_short(low)} to {_short(high)})"
+
+
+def _short(us: int) -> str:
+    return show_duration(us // 1_000_000 * 1_000_000)
+
+
+def money(currency: str, spent: int, committed: int, budget: int | None) -> str:
+    text = f"{show_money(currency, spent)} spent, {show_money(currency, committed)} committed"
+    return text if budget is None else f"{text} of {show_money(currency, budget)}"
+
+
+def panel(progress: Progress, now_us: int) -> Group:
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    head = Table.grid(padding=(0, 2))
+    share = 100 * progress.done / progress.count if progress.count else 100
+    head.add_row(
+        Text(progress.name, style="bold"),
+        ProgressBar(total=progress.count or 1, completed=progress.done, width=40),
+        Text(f"{share:.0f} %"),
+    )
+    return Group(head, Text(_counts(progress, now_us)), *_more(progress))
+
+
+def _counts(progress: Progress, now_us: int) -> str:
+    left = progress.count - progress.done
+    parts = [
+        f"{progress.done:,} done",
+        f"{left:,} left",
+        f"{progress.live:,} running",
+        f"{progress.failed:,} failed",
+        f"{_short(now_us - progress.began_us)} gone",
+    ]
+    if text := time_left(progress, now_us):
+        parts.append(text)
+    return " · ".join(parts + [money(*row) for row in progress.money])
+
+
+def _more(progress: Progress) -> list[Text]:
+    from rich.text import Text
+
+    lines: list[Text] = []
+    if len(progress.curve) > 2:
+        lines.append(Text(f"remaining {curve(progress)}", style="cyan"))
+    for group in sorted(progress.groups.values(), key=lambda g: -g.count)[:MOST_GROUPS]:
+        tasks = ", ".join(map(str, group.tasks)) + (" …" if group.count > 3 else "")
+        lines.append(Text(f"{group.count:,} failed: {group.text}  (task {tasks})", style="red"))
+    lines += [Text(note, style="yellow") for note in progress.notes]
+    if progress.phase != "running":
+        lines.append(Text(f"{progress.phase}: {progress.why}", style="bold yellow"))
+    return lines
+
+
+def curve(progress: Progress, wide: int = CURVE_WIDE) -> str:
+    """The remaining tasks from the start to now, as blocks."""
+    first, last = progress.curve[0][0], progress.curve[-1][0]
+    span = max(last - first, 1)
+    heights = [progress.count] * wide
+    for at_us, left in progress.curve:
+        place = (at_us - first) * (wide - 1) // span
+        heights[place:] = [left] * (wide - place)
+    return "".join(BLOCKS[-(-left * 8 // max(progress.count, 1))] for left in heights)

@@ -1,0 +1,72 @@
+"""How a bag goes, folded from its feed and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tailrace.server.reading import FeedItem
+
+MOST_POINTS = 400
+MOST_NOTES = 5
+
+
+class Group:
+    """Failures alike."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.count = 0
+        self.tasks: list[int] = []
+
+
+class Progress:
+    def __init__(self, name: str, count: int, done: int, failed: int, began_us: int) -> None:
+        self.name = name
+        self.count = count
+        self.done = done
+        self.failed = failed
+        self.live = 0
+        self.phase = "running"
+        self.why = ""
+        self.began_us = began_us
+        self.at_us = began_us
+        self.after = 0  # the last feed item taken
+        self.left: list[int] | None = None  # low, mean, high in microseconds
+        self.left_at_us = 0
+        self.money: list[Any] = []  # [currency, spent, committed, budget or null]
+        self.groups: dict[str, Group] = {}
+        self.notes: list[str] = []
+        self.curve: list[tuple[int, int]] = [(began_us, count - done)]
+
+    def take(self, item: FeedItem) -> None:
+        body = msgspec.json.decode(item.body)
+        self.after, self.at_us = item.n, item.at_us
+        if item.kind == "settled":
+            self._settled(body)
+        elif item.kind == "phase":
+            self.phase, self.why = body["phase"], body["why"]
+        elif item.kind == "excluded":
+            self._note(f"host {body['host']} is excluded for a while: {body['why']}")
+        elif item.kind == "lease" and body["state"] == "gone" and body["why"]:
+            self._note(f"lease {body['lease']}: {body['why']}")
+
+    def _settled(self, body: dict[str, Any]) -> None:
+        self.done, self.failed, self.live = body["done"], body["failed"], body["live"]
+        self.left, self.left_at_us = body.get("left"), self.at_us
+        self.money = body.get("money", [])
+        for index, sign, text in body.get("failures", ()):
+            self._failure(index, sign, text)
+        self.curve.append((self.at_us, self.count - self.done))
+        if len(self.curve) > 2 * MOST_POINTS:
+            self.curve = self.curve[:1] + self.curve[1:-1:2] + self.curve[-1:]
+
+    def _failure(self, index: int, sign: str, text: str) -> None:
+        group = self.groups.setdefault(sign, Group(text))
+        group.count += 1
+        if len(group.tasks) < 3:
+            group.tasks.append(index)
+
+    def _note(self, text: str) -> None:
+        self.notes = [*self.notes, text][-MOST_NOTES:]

@@ -1,0 +1,142 @@
+"""`tailrace run`: from a bag file, from words on the command line, or from a file of commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tailrace.bag.bag import Bag
+from tailrace.errors import BadInput
+
+
+class RunCommand(click.Command):
+    """Everything behind `--`, or up to the end once `:::` is there, is the user's, not ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.obj = None
+        if "--" in args:
+            cut = args.index("--")
+            ctx.obj, args = args[cut + 1 :], args[:cut]
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    cls=RunCommand,
+    context_settings={"allow_interspersed_args": False},
+    epilog="Examples: `tailrace run bag.toml` · `tailrace run -- python sim.py {1} {2} ::: 1 2 3 "
+    "::: a b` · `tailrace run --commands jobs.txt --cores 4`",
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[BAG.toml] | -- CMD {} ::: …")
+@click.option("--commands", metavar="FILE|-", help="One shell command a line.")
+@click.option("--name", help="The bag's name.")
+@click.option("--cores", "-j", type=float, help="Cores of this machine to use; default: all.")
+@click.option("--memory", help="Memory of this machine to use; default: nearly all.")
+@click.option("--needs", help="What each task needs: cores=2,memory=4GiB.")
+@click.option("--time-limit", help="Each task may run so long: 90s, 10m, 2h.")
+@click.option("--memory-limit", help="Each task may use so much memory: 2GiB.")
+@click.option("--disk-limit", help="Each task may write so much: 10GiB.")
+@click.option("--retries", type=int, help="How often a task that fails is tried again; default 1.")
+@click.option("--timeout", help="An attempt silent so long is sent to another host.")
+@click.option("--max-failures", type=int, help="Pause the bag when more tasks than this failed.")
+@click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending).")
+@click.option("--budget", help="All that may be spent: '20 USD'.")
+@click.option("--deadline", help="When it should be done, from now: 2h.")
+@click.option("--price", help="What this machine costs: '0.10 USD/h'; default 0.")
+@click.option("--port", type=int, help="Port on loopback; default: any that is free.")
+@click.option("--dry-run", is_flag=True, help="Show what would run, start nothing.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print the end as JSON.")
+@click.option("--no-report", is_flag=True, help="Write no HTML report.")
+@click.pass_context
+def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> int:
+    """Run a bag on this machine to its end.
+
+    The bag is a TOML file (see `tailrace init`), words with GNU parallel's `:::`, or a file of
+    shell commands. Runs are kept in `.tailrace/` beside it.
+    """
+    bag = _bag(words, ctx.obj, options)
+    if options["dry_run"]:
+        return _show(bag, as_json=options["as_json"])
+    from tailrace.cli.starting import start
+
+    return start(bag, options)
+
+
+def _bag(words: tuple[str, ...], behind: list[str] | None, options: dict[str, Any]) -> Bag:
+    from tailrace.bag import bagfile
+
+    settings = _settings(options)
+    here = Path.cwd()
+    if options["commands"] is not None:
+        _refuse(words or behind, "--commands and another bag")
+        return bagfile.load_commands_file(options["commands"], here, **settings)
+    if behind is not None:
+        _refuse(words, "a bag file and a command behind --")
+        return bagfile.bag_from_parallel(behind, here, **settings)
+    if any(word.startswith(":::") for word in words):
+        return bagfile.bag_from_parallel(words, here, **settings)
+    return bagfile.load_bag_file(_bag_file(words), settings)
+
+
+def _refuse(found: object, what: str) -> None:
+    if found:
+        raise BadInput(f"{what} are given at once", remedy="Give one of them.")
+
+
+def _bag_file(words: tuple[str, ...]) -> Path:
+    if len(words) == 1:
+        return Path(words[0])
+    if not words and Path("bag.toml").exists():
+        return Path("bag.toml")
+    if not words:
+        raise BadInput(
+            "there is nothing to run: no bag file is named, and there is no bag.toml here",
+            remedy="Write one with `tailrace init 'python model.py --alpha {alpha}'`, or run "
+            "`tailrace run -- echo {} ::: a b c`.",
+        )
+    raise BadInput(
+        f"{' '.join(words)!r} is not a bag file",
+        remedy=f"For a command with arguments: `tailrace run -- {' '.join(words)} ::: a b c`.",
+    )
+
+
+def _settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Flags as keys of a bag file."""
+    limits = {
+        name: options[f"{name}_limit"]
+        for name in ("time", "memory", "disk")
+        if options[f"{name}_limit"]
+    }
+    settings = {name: options[name] for name in ("name", "timeout", "max_failures", "order")}
+    settings |= {name: options[name] for name in ("budget", "deadline")}
+    if limits:
+        settings["limits"] = limits
+    if options["needs"]:
+        settings["needs"] = _pairs(options["needs"])
+    if options["retries"] is not None:
+        settings["retries"] = {"task_failed": options["retries"]}
+    return settings
+
+
+def _pairs(text: str) -> dict[str, Any]:
+    pairs: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, amount = part.partition("=")
+        if not equals or not name.strip():
+            raise BadInput(f"--needs {text!r}", remedy="Write it as cores=2,memory=4GiB.")
+        number = amount.strip()
+        plain = number.replace(".", "", 1).isdigit()
+        pairs[name.strip()] = float(number) if plain and "." in number else number
+        if plain and "." not in number:
+            pairs[name.strip()] = int(number)
+    return pairs
+
+
+def _show(bag: Bag, *, as_json: bool) -> int:
+    from tailrace.bag.overview import describe
+    from tailrace.cli.overview import show
+
+    show(describe(bag), as_json=as_json)
+    return 0

@@ -1,0 +1,130 @@
+"""Drive an embedded server until its bag rests: the view, the signals, the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from tailrace.cli.live import View
+from tailrace.cli.progress import Progress
+from tailrace.errors import Exit
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server import reading
+from tailrace.server.embedded import Embedded
+from tailrace.server.reading import BagFacts
+
+REFRESH_S = 0.2
+CODES = {
+    BagPhase.BRAKED: Exit.BRAKE,
+    BagPhase.STOPPED: Exit.BUDGET,
+    BagPhase.PAUSED: Exit.INTERRUPTED,
+    BagPhase.CANCELLED: Exit.SOME_FAILED,
+}
+
+
+class Ended(msgspec.Struct, frozen=True):
+    facts: BagFacts
+    code: Exit
+    unpublished: list[str]
+
+
+class Running:
+    """One `run` or `resume`, from its start to its rest."""
+
+    def __init__(self, server: Embedded, view: View, say: Callable[[str], None]) -> None:
+        self._server = server
+        self._view = view
+        self._say = say
+        self._interrupts = 0
+        self._bag = 0
+
+    async def __call__(self, begin: Callable[[Embedded], int]) -> Ended:
+        async with self._server as server:
+            self._bag = begin(server)
+            self._catch_signals()
+            watcher = asyncio.create_task(self._watch())
+            try:
+                await server.rest(self._bag)
+            finally:
+                watcher.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watcher
+            facts = reading.bag(server.world.store.link, self._bag)
+            unpublished = list(server.world.unpublished.values())
+        return Ended(facts, self._code(facts), unpublished)
+
+    def _code(self, facts: BagFacts) -> Exit:
+        if self._interrupts:
+            return Exit.INTERRUPTED
+        if facts.phase == BagPhase.FINISHED:
+            return Exit.SOME_FAILED if facts.failed else Exit.OK
+        return CODES.get(BagPhase(facts.phase), Exit.INTERRUPTED)
+
+    def _catch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self._interrupt)
+        loop.add_signal_handler(signal.SIGTERM, self._interrupt)
+        loop.add_signal_handler(signal.SIGHUP, self._terminal_lost)
+
+    def _interrupt(self) -> None:
+        self._interrupts += 1
+        if self._interrupts == 1:
+            self._say("stopping: running tasks are ended and kept for later; again to stop at once")
+            self._server.interrupt(self._bag)
+        else:
+            self._server.kill()
+
+    def _terminal_lost(self) -> None:
+        """The run goes on; only its view ends. Nothing can be written there any more."""
+        self._silence()
+
+    def _silence(self) -> None:
+        self._view = View()
+        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the run
+
+    async def _watch(self) -> None:
+        world = self._server.world
+        await self._first_commit()
+        facts = reading.bag(world.store.link, self._bag)
+        progress = Progress(facts.name, facts.count, facts.done, facts.failed, world.clock.now())
+        self._view.begin()
+        try:
+            while True:
+                self._update(progress)
+                await asyncio.sleep(REFRESH_S)
+        finally:
+            self._update(progress)
+            self._view.end()
+
+    async def _first_commit(self) -> None:
+        while self._bag not in self._server.world.state.bags:
+            await self._server.world.news(REFRESH_S)
+
+    def _update(self, progress: Progress) -> None:
+        link = self._server.world.store.link
+        for item in reading.feed(link, self._bag, progress.after):
+            progress.take(item)
+        if self._server.world.trouble:
+            progress.why = self._server.world.trouble
+        try:
+            self._view.update(progress, self._server.world.clock.now())
+        except OSError:  # the terminal went away without a word
+            self._silence()
+
+
+def run_to_rest(
+    server: Embedded, view: View, say: Callable[[str], None], begin: Callable[[Embedded], int]
+) -> Ended:
+    return asyncio.run(Running(server, view, say)(begin))
+
+
+def report_path(folder: Path, facts: BagFacts) -> Path:
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in facts.name)[:60]
+    return folder / "reports" / f"{facts.bag}-{safe}.html"

@@ -1,0 +1,133 @@
+"""Start an embedded server for a bag, show it, and say at the end what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.needs import fits, lacking
+from tailrace.cli import place, settings
+from tailrace.cli.live import view_for
+from tailrace.cli.running import Ended, report_path, run_to_rest
+from tailrace.errors import BadInput, Exit
+from tailrace.quantities import show_duration
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.embedded import Capacity, Embedded
+
+
+def start(bag: Bag, options: dict[str, Any]) -> int:
+    folder = place.for_run(Path(bag.spec.folder))
+    loaded = settings.load(options, Path(bag.spec.folder))
+    refuse_impossible(bag, loaded)
+    return drive(folder, loaded, options, lambda server: server.submit(bag))
+
+
+def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
+    loaded = settings.load(options, folder.parent)
+
+    def begin(server: Embedded) -> int:
+        server.resume(number)
+        return number
+
+    return drive(folder, loaded, options, begin)
+
+
+def drive(
+    folder: Path,
+    loaded: settings.Settings,
+    options: dict[str, Any],
+    begin: Callable[[Embedded], int],
+) -> int:
+    quiet = options["quiet"] or options["as_json"]
+    capacity = Capacity(loaded.cores, loaded.memory)
+    server = Embedded(folder, settings.local_pool(loaded), capacity, port=loaded.port)
+    ended = run_to_rest(server, view_for(quiet=quiet), _sayer(options["quiet"]), begin)
+    report = None if options.get("no_report") or not loaded.report else _report(folder, ended)
+    _tell(ended, report, options)
+    return int(ended.code)
+
+
+def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
+    """Nothing is started for a task that no worker here could ever take."""
+    from tailrace.worker.machine import capacity
+
+    there = capacity(bag.spec.folder, loaded.cores, loaded.memory, None)
+    if not fits(bag.spec.needs, there):
+        raise BadInput(
+            f"no task fits on this machine: {lacking(bag.spec.needs, there)}",
+            file=bag.spec.source,
+            remedy="Lower `needs`, or give more with --cores or --memory.",
+        )
+
+
+def _sayer(quiet: bool) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        if not quiet:
+            print(f"tailrace: {text}", file=sys.stderr, flush=True)
+
+    return say
+
+
+def _report(folder: Path, ended: Ended) -> Path:
+    from tailrace.report.page import write_report
+    from tailrace.server import reading
+    from tailrace.server.recording import record
+
+    path = report_path(folder, ended.facts)
+    link = reading.open_store(folder)
+    try:
+        write_report(record(link, ended.facts.bag), path)
+    finally:
+        link.close()
+    return path
+
+
+def _tell(ended: Ended, report: Path | None, options: dict[str, Any]) -> None:
+    if options["as_json"]:
+        _tell_json(ended, report)
+    elif not options["quiet"]:
+        for text in summary(ended, report):
+            click.echo(text)
+    elif ended.code not in (Exit.OK, Exit.SOME_FAILED):
+        click.echo(f"tailrace: {_headline(ended)}", err=True)
+    for text in ended.unpublished:
+        click.echo(f"tailrace: {text}", err=True)
+
+
+def _tell_json(ended: Ended, report: Path | None) -> None:
+    import msgspec
+
+    facts = msgspec.to_builtins(ended.facts)
+    facts |= {"exit": int(ended.code), "report": None if report is None else str(report)}
+    click.echo(msgspec.json.encode(facts).decode())
+
+
+def summary(ended: Ended, report: Path | None) -> list[str]:
+    facts = ended.facts
+    lines = [_headline(ended)]
+    if facts.phase == BagPhase.FINISHED:
+        lines.append("  results: tailrace results" + (f" {facts.bag}" if facts.bag > 1 else ""))
+    else:
+        lines.append(f"  go on:   tailrace resume {facts.bag}")
+    if facts.failed:
+        lines.append("  failed:  tailrace results --failed · tailrace logs TASK · tailrace retry")
+    if report is not None:
+        lines.append(f"  report:  {report}")
+    return lines
+
+
+def _headline(ended: Ended) -> str:
+    facts = ended.facts
+    text = f"{facts.name}: {facts.succeeded:,} of {facts.count:,} tasks succeeded"
+    if facts.failed:
+        text += f", {facts.failed:,} failed"
+    if facts.ended_us is not None:
+        text += f", in {show_duration(facts.ended_us - facts.submitted_us)}"
+    if facts.phase != BagPhase.FINISHED:
+        text += f"; {facts.phase}" + (f": {facts.why}" if facts.why else "")
+    return text

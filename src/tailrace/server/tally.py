@@ -1,0 +1,47 @@
+"""How a bag stands, in the numbers that the feed carries and every view shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailrace.knowledge.remaining import time_left
+from tailrace.scheduler.brakes import sign
+from tailrace.scheduler.bundling import fleet_slots
+from tailrace.scheduler.decisions import Settle
+from tailrace.scheduler.events import Measured
+from tailrace.scheduler.leases import committed, spent
+from tailrace.scheduler.state import Bag, State
+from tailrace.server.protocol import WorkResult
+
+
+def tally(state: State, bag: Bag) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "done": bag.done.count,
+        "failed": bag.failed.count,
+        "live": len(bag.live),
+    }
+    left = time_left(bag.times, bag.terms.count - bag.done.count, fleet_slots(state, bag))
+    if left is not None:
+        told["left"] = [left.low_us, left.mean_us, left.high_us]
+    money = _money(state, bag)
+    if money:
+        told["money"] = money
+    return told
+
+
+def _money(state: State, bag: Bag) -> list[list[Any]]:
+    priced = [pool.billing.currency for pool in state.pools.values() if pool.billing.price]
+    return [
+        [name, spent(state, bag, name), committed(state, bag, name), bag.terms.budget.get(name)]
+        for name in dict.fromkeys([*priced, *bag.terms.budget])
+    ]
+
+
+def failure(end: Settle, result: WorkResult | None) -> tuple[str, str]:
+    """What makes it alike to others, and the text to show."""
+    code, text = (result.exit, result.text()) if result else (None, "")
+    how = end.outcome.replace("_", " ")
+    shown = f"{how}, exit {code}" if code else how
+    if result is not None and result.limit:
+        shown += f" ({result.limit})"
+    return f"{how} {sign(Measured(exit=code, text=text))}", f"{shown}: {text}" if text else shown
