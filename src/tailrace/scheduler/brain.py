@@ -36,7 +36,7 @@ from tailrace.scheduler.events import (
 )
 from tailrace.scheduler.explain import explain
 from tailrace.scheduler.matching import fcfs
-from tailrace.scheduler.restoring import restore
+from tailrace.scheduler.restoring import restore, watch_again
 from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, Restored
 from tailrace.scheduler.state import Attempt, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -104,6 +104,7 @@ def restarted(state: State, event: Restarted) -> None:
     state.seed = event.seed
     state.pools = {pool.name: pool for pool in event.pools}
     state.grace_until_us = state.now + event.grace_us
+    watch_again(state)
     state.fleet_due = True
 
 

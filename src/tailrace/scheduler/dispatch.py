@@ -79,7 +79,7 @@ def assign(state: State, bag: Bag, index: int, host: Host) -> None:
     number = state.next_attempt
     state.next_attempt = number + 1
     attempt = Attempt(number, bag.id, index, host.id, state.now, needs)
-    _believe(state, bag, host, attempt)
+    believe(state, bag, host, attempt)
     if brakes.untried(bag, host):
         brakes.begin_trial(state, bag, host, number)
     if bag.terms.timeout_us is not None:
@@ -93,7 +93,8 @@ def assign(state: State, bag: Bag, index: int, host: Host) -> None:
     state.out.append(Remember(trouble.row(bag.id, index)))
 
 
-def _believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
+def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
+    """It was sent, or a stored row says so: it counts as live on its host."""
     state.attempts[attempt.attempt] = attempt
     host.live[attempt.attempt] = attempt
     for name, amount in attempt.needs.items():
@@ -105,14 +106,6 @@ def _set_timeout(state: State, attempt: Attempt, timeout_us: int, host: Host) ->
     pool = state.pools.get(host.pool)
     attempt.timeout_us = max(timeout_us, pool.min_timeout_us if pool else 0)
     state.timers.set(attempt.sent_us + attempt.timeout_us, Alarm.TIMEOUT, attempt.attempt)
-
-
-def adopt(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
-    """Believe again what a stored row says was sent."""
-    _believe(state, bag, host, attempt)
-    if attempt.timeout_us is not None:
-        due = max(attempt.sent_us + attempt.timeout_us, state.grace_until_us)
-        state.timers.set(due, Alarm.TIMEOUT, attempt.attempt)
 
 
 def forget(state: State, attempt: Attempt) -> None:

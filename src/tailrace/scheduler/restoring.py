@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import dispatch
-from tailrace.scheduler.rows import AttemptRow, Restored
+from tailrace.scheduler.rows import AttemptRow, BagPhase, Restored
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
@@ -24,9 +25,17 @@ def restore(rows: Restored, now: int) -> State:
         _adopt(state, attempt)
     for bag in state.bags.values():
         _queue_again(bag)
-    for lease in state.leases:
-        state.timers.set(now, Alarm.LEASE, lease)
     return state
+
+
+def watch_again(state: State) -> None:
+    """Set the timers; only when `Restarted` has told of the pools and the grace."""
+    for attempt in state.attempts.values():
+        if attempt.timeout_us is not None:
+            due = max(attempt.sent_us + attempt.timeout_us, state.grace_until_us)
+            state.timers.set(due, Alarm.TIMEOUT, attempt.attempt)
+    for lease in state.leases:
+        state.timers.set(state.now, Alarm.LEASE, lease)
 
 
 def _adopt(state: State, row: AttemptRow) -> None:
@@ -35,7 +44,9 @@ def _adopt(state: State, row: AttemptRow) -> None:
     needs = (trouble.needs if trouble else None) or bag.terms.needs
     attempt = Attempt(row.attempt, row.bag, row.index, row.host, row.sent_us, needs)
     attempt.timeout_us = row.timeout_us
-    dispatch.adopt(state, bag, host, attempt)
+    if row.index in bag.done or bag.phase is BagPhase.CANCELLED:
+        attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
+    dispatch.believe(state, bag, host, attempt)
 
 
 def _queue_again(bag: Bag) -> None:

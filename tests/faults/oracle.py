@@ -1,0 +1,185 @@
+"""What really happened, and what must never happen.
+
+The oracle believes no book of the scheduler. It knows three things: what the tables hold (from the
+tables' own triggers), what was executed where and when (from the machines), and what left the
+server. Each rule it checks has a name.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from tailrace.scheduler.decisions import Acquire
+from tailrace.scheduler.journal import replay
+from tailrace.server.protocol import WorkReply
+
+
+class Rule(StrEnum):
+    ONE_RESULT = "each task has exactly one accepted result, of an execution that was so"
+    NOT_NEEDLESS = "no attempt is assigned for a task whose result is stored"
+    ONCE = "no attempt is executed twice"
+    KEPT = "no acknowledged result is lost"
+    ALONE = "a task that must not be repeated never runs twice at the same time"
+    COMMIT_FIRST = "nothing leaves before the commit that contains it"
+    NO_ORPHAN = "every machine that runs is known in the tables"
+    REPLAY = "the journal replays to the same decisions"
+    QUIET = "when the faults stop, everything comes to its end"
+    SOUND = "the product raises no error and breaks no invariant"
+
+
+class Violation(Exception):
+    def __init__(self, rule: Rule, found: str) -> None:
+        super().__init__(f"{rule.name}: {rule}\n  found: {found}")
+        self.rule = rule
+
+
+class Run(msgspec.Struct):
+    """An execution that really took place."""
+
+    bag: int
+    index: int
+    host: str
+    ended: str | None = None  # its outcome, or how it was killed
+
+
+class Sent(msgspec.Struct):
+    """An attempt as the tables know it."""
+
+    bag: int
+    index: int
+    host: str
+    outcome: str | None = None
+
+
+Task = tuple[int, int]
+
+
+class Oracle:
+    def __init__(self, late_ignored: bool) -> None:
+        self._late_ignored = late_ignored
+        self.bags: dict[str, int] = {}  # by name
+        self.phases: dict[int, str] = {}
+        self.repeatable: dict[int, bool] = {}
+        self.results: dict[Task, tuple[int, str]] = {}
+        self.sent: dict[int, Sent] = {}
+        self.live: dict[int, None] = {}
+        self.leases: dict[int, str] = {}
+        self.runs: dict[int, Run] = {}
+        self.running: dict[Task, list[int]] = defaultdict(list)
+        self.forgot = 0
+
+    # what the tables say
+
+    def committed(self, rows: list[tuple[Any, ...]]) -> None:
+        for kind, a, b, c, d in rows:
+            if kind == "sent":
+                self._sent(a, b, c, d)
+            elif kind == "ended":
+                self.sent[a].outcome = b
+                self.live.pop(a, None)
+            elif kind == "settled":
+                self._settled((a, b), c, d)
+            elif kind == "reopened":
+                _, outcome = self.results.pop((a, b))
+                hold(outcome != "succeeded", Rule.ONE_RESULT, f"the success of {(a, b)} was voided")
+            elif kind == "lease":
+                self.leases[a] = b
+            elif kind == "phase":
+                self.phases[a] = b
+            elif kind == "bag":
+                self.bags[b] = a
+
+    def _sent(self, attempt: int, bag: int, index: int, host: str) -> None:
+        there = self.results.get((bag, index))
+        hold(there is None, Rule.NOT_NEEDLESS, f"attempt {attempt} of {(bag, index)}: {there}")
+        self.sent[attempt] = Sent(bag, index, host)
+        self.live[attempt] = None
+
+    def _settled(self, task: Task, attempt: int, outcome: str) -> None:
+        there = self.results.get(task)
+        hold(there is None, Rule.ONE_RESULT, f"{task} has {there}, then {attempt} {outcome}")
+        sent = self.sent[attempt]
+        same = (sent.bag, sent.index) == task
+        hold(same, Rule.ONE_RESULT, f"{task} has the result of attempt {attempt}, of another task")
+        if outcome == "succeeded":
+            run = self.runs.get(attempt)
+            true = run is not None and run.ended == "succeeded"
+            hold(true, Rule.ONE_RESULT, f"{task} succeeded by {attempt}, which did not: {run}")
+        self.results[task] = (attempt, outcome)
+
+    # what leaves the server
+
+    def reply_leaves(self, reply: WorkReply) -> None:
+        for one in reply.start:
+            sent = self.sent.get(one.attempt)
+            hold(sent is not None, Rule.COMMIT_FIRST, f"attempt {one.attempt} sent uncommitted")
+            there = self.results.get((one.bag, one.index))
+            hold(there is None, Rule.NOT_NEEDLESS, f"attempt {one.attempt}: task has {there}")
+        for attempt in reply.ack:
+            sent = self.sent.get(attempt)
+            settled = sent is None or sent.outcome is not None
+            hold(settled, Rule.COMMIT_FIRST, f"result of {attempt} acknowledged uncommitted")
+
+    def driver_leaves(self, call: Any) -> None:
+        if isinstance(call, Acquire):
+            known = call.lease in self.leases
+            hold(known, Rule.COMMIT_FIRST, f"lease {call.lease} started before it was committed")
+
+    # what machines do
+
+    def started(self, attempt: int, bag: int, index: int, host: str) -> None:
+        before = self.runs.get(attempt)
+        hold(before is None, Rule.ONCE, f"attempt {attempt} on {host}, before: {before}")
+        beside = self.running[bag, index]
+        alone = self.repeatable[bag] or not beside
+        hold(alone, Rule.ALONE, f"attempt {attempt} of {(bag, index)} on {host} beside {beside}")
+        self.runs[attempt] = Run(bag, index, host)
+        beside.append(attempt)
+
+    def ended(self, attempt: int, outcome: str) -> None:
+        run = self.runs[attempt]
+        run.ended = outcome
+        self.running[run.bag, run.index].remove(attempt)
+
+    def killed(self, attempt: int) -> None:
+        self.ended(attempt, "killed")
+
+    def forgotten(self, attempt: int, outcome: str, host: str) -> None:
+        """The worker was told that it may forget this result."""
+        self.forgot += 1
+        sent = self.sent.get(attempt)
+        known = sent is not None and sent.outcome is not None
+        hold(known, Rule.KEPT, f"{outcome} of attempt {attempt} on {host}, the tables have {sent}")
+        assert sent is not None
+        if outcome == "succeeded" and not self._late_ignored:
+            there = (sent.bag, sent.index) in self.results
+            hold(there, Rule.KEPT, f"success of {attempt}, but its task has no result")
+
+    # at the end
+
+    def check_tables(self, link: sqlite3.Connection) -> None:
+        """The tables, read as a whole, are what the triggers told; each body is its attempt's."""
+        query = "SELECT r.bag, r.idx, r.attempt, r.outcome, a.body FROM results r"
+        rows = link.execute(f"{query} JOIN attempts a USING (attempt)").fetchall()
+        found = {(bag, index): (attempt, outcome) for bag, index, attempt, outcome, _ in rows}
+        hold(found == self.results, Rule.KEPT, f"{found} in the tables, {self.results} committed")
+        for bag, index, attempt, outcome, body in rows:
+            if outcome == "succeeded":
+                value = msgspec.json.decode(body)["value"]
+                same = value == {"by": attempt}
+                hold(same, Rule.ONE_RESULT, f"{(bag, index)} holds {value}, not of {attempt}")
+
+    def check_journal(self, link: sqlite3.Connection) -> None:
+        pages = (body for (body,) in link.execute("SELECT body FROM journal ORDER BY n"))
+        for number, step in enumerate(replay(pages)):
+            hold(step.same, Rule.REPLAY, f"step {number}: {step.event} gave {step.decisions}")
+
+
+def hold(true: bool, rule: Rule, found: str) -> None:
+    if not true:
+        raise Violation(rule, found)

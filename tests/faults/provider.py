@@ -1,0 +1,63 @@
+"""Who lends machines: starts, stops, lists. It does what it is told, but the teller may not hear.
+
+The lease is the key: starting what runs already, or was stopped, starts nothing. A machine ends by
+itself at the end it was given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .engine import SECOND
+from .machine import Machine
+
+if TYPE_CHECKING:
+    from .world import World
+
+
+class Provider:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.machines: dict[int, Machine] = {}  # by lease
+        self._used: dict[int, None] = {}
+
+    def start(self, lease: int, pool: str, ends_us: int) -> None:
+        engine = self._world.engine
+        if lease in self._used:
+            return
+        self._used[lease] = None
+        ends_at = engine.now + max(ends_us - self._world.wall(), 0)
+        machine = Machine(self._world, f"L{lease}", pool, lease, ends_at)
+        engine.note("provider starts", lease)
+        self.machines[lease] = machine
+        self._world.machines[machine.host] = machine
+        engine.after(engine.one_in(2), machine.boot)
+        engine.at(ends_at, self._end_of_life, lease)
+
+    def renew(self, lease: int, ends_us: int) -> None:
+        engine = self._world.engine
+        machine = self.machines.get(lease)
+        if machine is not None:
+            machine.ends_at = max(ends_us - self._world.wall(), 0) + engine.now
+            engine.at(machine.ends_at, self._end_of_life, lease)
+
+    def _end_of_life(self, lease: int) -> None:
+        machine = self.machines.get(lease)
+        if machine is not None and (machine.ends_at or 0) <= self._world.engine.now:
+            self.stop(lease)
+
+    def stop(self, lease: int) -> None:
+        machine = self.machines.pop(lease, None)
+        if machine is not None:
+            machine.remove("stopped")
+
+    def ended(self, lease: int, machine: Machine) -> None:
+        """The worker has left; the machine ends with it."""
+        if self.machines.get(lease) is machine:
+            self.stop(lease)
+
+    def list(self) -> list[int]:
+        return list(self.machines)
+
+
+DELAY_US = SECOND

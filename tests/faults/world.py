@@ -1,0 +1,128 @@
+"""All of it from one seed: some minutes of faults, then calm, and everything must come to an end."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from tailrace.pools.terms import Late
+from tailrace.server.desk import Desk
+from tailrace.worker.agent import Agent
+
+from . import weather as weathers
+from .engine import MINUTE, SECOND, Engine
+from .machine import Machine
+from .mischief import Mischief
+from .network import Network
+from .oracle import Oracle, Rule, Violation, hold
+from .owner import Owner
+from .provider import Provider
+from .server import Server
+from .tasks import draw_pools
+from .weather import Weather
+
+EPOCH_US = 1_700_000_000 * SECOND
+PATIENCE_US = 240 * MINUTE
+SHM = Path("/dev/shm")
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What the world is made of; a planted fault replaces one."""
+
+    server: type[Server] = Server
+    desk: type[Desk] = Desk
+    agent: type[Agent] = Agent
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What there is to say of a run that went well."""
+
+    digest: int
+    steps: int
+    virtual_us: int
+    lives: int
+    runs: int
+    results: int
+    leases: int
+
+
+class World:
+    def __init__(self, seed: int, path: Path, parts: Parts, say: Callable[[str], None] | None):
+        self.parts = parts
+        self.path = path
+        self.engine = Engine(seed, say)
+        random = self.engine.random
+        self.weather = weathers.draw(random)
+        self.calm = False
+        self.wall_shift = 0
+        self.pools = draw_pools(random)
+        self.oracle = Oracle(any(pool.late_results is Late.IGNORE for pool in self.pools))
+        self.network = Network(self.engine, self.weather)
+        self.machines: dict[str, Machine] = {}
+        self.provider = Provider(self)
+        self.server = parts.server(self)
+        self.owner = Owner(self)
+        self.engine.note("weather", self.weather)
+        self.server.boot()
+        for number in range(1, random.choice((1, 2, 2, 3)) + 1):
+            machine = self.machines[f"H{number}"] = Machine(self, f"H{number}", "own")
+            self.engine.after(self.engine.one_in(2), machine.boot)
+        Mischief(self)
+
+    def wall(self) -> int:
+        return EPOCH_US + self.wall_shift + self.engine.now
+
+    def run(self) -> Told:
+        self.engine.run(self.engine.between(20 * SECOND, 5 * MINUTE))
+        self._clear_up()
+        ended = self.engine.run(self.engine.now + PATIENCE_US, self._quiet)
+        hold(ended, Rule.QUIET, "; ".join(self._unquiet()))
+        self.server.store.close()
+        link = sqlite3.connect(self.path)
+        self.oracle.check_tables(link)
+        self.oracle.check_journal(link)
+        link.close()
+        oracle, engine = self.oracle, self.engine
+        return Told(engine.digest, engine.steps, engine.now, self.server.life, len(oracle.runs),
+                    len(oracle.results), len(oracle.leases))  # fmt: skip
+
+    def _clear_up(self) -> None:
+        """The faults stop; what was silent returns."""
+        self.engine.note("calm")
+        self.calm = True
+        self.weather = self.network.weather = Weather()
+        for machine in self.machines.values():
+            machine.cut_until = machine.frozen_until = 0
+        self.owner.settle_down()
+
+    def _quiet(self) -> bool:
+        return not self.oracle.live and self.owner.is_content() and not self._unquiet()
+
+    def _unquiet(self) -> list[str]:
+        """What is not at its end yet, in words."""
+        oracle = self.oracle
+        busy = [machine.host for machine in self.machines.values() if not machine.at_rest()]
+        standing = {key: state for key, state in oracle.leases.items() if state != "gone"}
+        left = [
+            (not self.owner.is_content(), f"phases {oracle.phases} of {oracle.bags}"),
+            (bool(oracle.live), f"live attempts {list(oracle.live)}"),
+            (bool(busy), f"busy machines {busy}"),
+            (bool(standing), f"leases {standing}"),
+            (bool(self.provider.machines), f"machines of leases {self.provider.list()}"),
+        ]
+        return [text for is_left, text in left if is_left]
+
+
+def run(seed: int, parts: Parts | None = None, say: Callable[[str], None] | None = None) -> Told:
+    """One seed, from its beginning to its end. Raises a Violation."""
+    with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder:
+        try:
+            return World(seed, Path(folder) / "store.db", parts or Parts(), say).run()
+        except Violation:
+            raise
+        except Exception as error:
+            raise Violation(Rule.SOUND, f"{type(error).__name__}: {error}") from error
