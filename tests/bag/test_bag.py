@@ -352,3 +352,26 @@ def test_orders_by_column_agree_with_sorting(load: Load) -> None:
         keys = [bag.params(i)[axis] for i in found]
         runs = [key for key, _ in itertools.groupby(keys)]
         assert len(runs) == len(set(runs))
+
+
+def test_a_number_of_retries_is_that_of_failed_tasks(load: Load) -> None:
+    assert load('command = "x"\nretries = 4\n').terms().retries == Retries(task_failed=4)
+
+
+def test_inputs_of_a_bag_that_runs_here_stay_where_they_are(load: Load) -> None:
+    bag = load('command = "x"\nfiles = "here"\ninputs = ["m.py"]\n', {"m.py": ""})
+    assert bag.task(0).inputs == ()
+    assert not bag.spec.repeatable
+
+
+def test_an_input_from_elsewhere_lies_under_its_last_part(load: Load, tmp_path: Path) -> None:
+    (tmp_path.parent / "elsewhere.py").write_text("")
+    bag = load(
+        'command = "x {a}"\n[parameters]\na = [1, 2]\n'
+        '[inputs]\n"case.json" = "data/{a}.json"\n"m.py" = "../elsewhere.py"\n',
+        {"data/1.json": "", "data/2.json": ""},
+    )
+    named = [(i.name, Path(i.path).name) for i in bag.task(1).inputs]
+    assert named == [("case.json", "2.json"), ("m.py", "elsewhere.py")]
+    listed = load('command = "x"\ninputs = ["../elsewhere.py"]\n')
+    assert listed.task(0).inputs[0].name == "elsewhere.py"

@@ -171,3 +171,8 @@ def test_tasks_can_be_ordered_by_a_parameter(load: Load, order: str, expected: l
 def test_a_text_column_of_numbers_is_ordered_as_numbers(load: Load) -> None:
     bag = load('command = "x {n}"\ncsv = "c.csv"\norder = "n"\n', {"c.csv": "n\n10\n9\n007\n"})
     assert list(bag.order() or []) == [2, 1, 0]
+
+
+def test_tabs_separate_the_columns_of_a_tsv(load: Load) -> None:
+    bag = load('command = "x {a} {b}"\ncsv = "c.tsv"\n', {"c.tsv": "a\tb\n1,5\ttwo words\n"})
+    assert bag.task(0).shell == "x 1,5 'two words'"

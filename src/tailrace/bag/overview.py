@@ -126,7 +126,7 @@ def _file(rule: FileRule) -> str:
 
 def _warnings(bag: Bag) -> list[str]:
     spec = bag.spec
-    found = list(spec.notes)
+    found: list[str] = []
     need, limit = spec.needs.get("memory"), spec.limits.memory
     if need is not None and limit is not None and limit > need:
         found.append(

@@ -52,4 +52,3 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     pools: tuple[str, ...] = ()
     keep_output: int = KEEP_OUTPUT
     grace_us: int = GRACE_US
-    notes: tuple[str, ...] = ()  # worth saying before the start, yet no fault
