@@ -20,6 +20,9 @@ from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Capacity, Embedded
 
 
+OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False, "no_report": False}  # of a plain run
+
+
 def start(bag: Bag, options: dict[str, Any]) -> int:
     folder = place.for_run(Path(bag.spec.folder))
     loaded = settings.load(options, Path(bag.spec.folder))

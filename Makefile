@@ -1,0 +1,50 @@
+# `make demo` on a fresh machine makes the environment, installs, and runs an example to its end.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Debian packages that some tests use; without one, its tests skip and name it.
+DEBIAN := pypy3 parallel chromium
+
+.PHONY: demo install test test-all lint types unit soak bench clean
+
+demo: $(VENV)/installed
+	cd $(or $(TMPDIR),/tmp) && $(CURDIR)/$(BIN)/tailrace demo --folder $(CURDIR)/demo
+
+install: $(VENV)/installed
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("tailrace needs Python 3.11 or newer; use make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(VENV)/dev: $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+test: lint types unit
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev
+	$(BIN)/mypy
+
+unit: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+# As root: installs the Debian packages first, so that nothing skips for want of one.
+test-all:
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) >/dev/null
+	$(MAKE) test
+
+# 20,000 seeds of simulated faults; about an hour.
+soak: $(VENV)/dev
+	$(BIN)/python -m tests.faults.soak --seeds 20000 --jobs 2
+
+bench: $(VENV)/dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache

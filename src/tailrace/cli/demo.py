@@ -1,0 +1,54 @@
+"""`tailrace demo`: a small real study, written into a folder of its own, and run to its end."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import click
+
+FILES = ("bag.toml", "percolation.py")
+
+
+@click.command(epilog="Example: `tailrace demo --folder my-first-bag`")
+@click.option("--folder", default="tailrace-demo", show_default=True, help="Where to put it.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+def command(folder: str, quiet: bool) -> int:
+    """Run a small real example: 120 tasks, about half a minute, with live view and report.
+
+    Does water find its way through a porous square? Each task draws a random square and looks.
+    """
+    from tailrace.bag.bagfile import load_bag_file
+    from tailrace.cli.starting import OPTIONS, start
+
+    where = Path(folder)
+    _write(where)
+    if not quiet:
+        click.echo(f"The example is in {where}/: bag.toml says what to run, percolation.py is it.")
+        click.echo(f"This is what `cd {where} && tailrace run bag.toml` does:\n")
+    code = start(load_bag_file(where / "bag.toml"), {**OPTIONS, "quiet": quiet})
+    if not quiet:
+        _show_results(where)
+    return code
+
+
+def _write(where: Path) -> None:
+    where.mkdir(parents=True, exist_ok=True)
+    source = resources.files("tailrace.cli") / "example"
+    for name in FILES:
+        if not (where / name).exists():
+            (where / name).write_text((source / name).read_text())
+
+
+def _show_results(where: Path) -> None:
+    from tailrace.cli import choosing, place
+    from tailrace.report.results import write_table
+    from tailrace.server import reading
+
+    link = reading.open_store(place.for_run(where))
+    try:
+        click.echo()
+        write_table(reading.results(link, choosing.choose(link, None).bag))
+    finally:
+        link.close()
+    click.echo(f"\nYour turn: change {where}/bag.toml, or `tailrace run -- echo {{}} ::: a b c`.")
