@@ -16,6 +16,7 @@ from tailrace.errors import BadInput, StoreError
 from tailrace.report.record import Result
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow
 from tailrace.server import migrations
+from tailrace.server.bills import Shares
 from tailrace.server.protocol import WorkResult
 
 _bag_row = msgspec.json.Decoder(BagRow).decode
@@ -103,6 +104,16 @@ def bag(link: sqlite3.Connection, number: int) -> BagFacts:
     )  # fmt: skip
 
 
+def last_moment(link: sqlite3.Connection, number: int) -> int:
+    """When anything last happened to the bag."""
+    queries = (
+        "SELECT max(at_us) FROM feed WHERE bag = ?",
+        "SELECT max(max(sent_us, coalesce(ended_us, 0))) FROM attempts WHERE bag = ?",
+    )
+    found = [link.execute(query, (number,)).fetchone()[0] or 0 for query in queries]
+    return max(bag_row(link, number).submitted_us, *found)
+
+
 def bag_row(link: sqlite3.Connection, number: int) -> BagRow:
     return _bag_row(link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()[0])
 
@@ -137,17 +148,18 @@ def results(link: sqlite3.Connection, number: int) -> Iterator[Result]:
     """One per task, in the order of their numbers; those without a result have no outcome."""
     of = content(link, number)
     pools: dict[bytes, str] = {}
+    shares = Shares(link, number, last_moment(link, number))
     expected = 0
     for row in link.execute(RESULTS, (number,)):
         for index in range(expected, row[0]):
             yield Result(task=index, params=of.params(index))
         expected = row[0] + 1
-        yield _result(of, row, pools)
+        yield _result(of, row, pools, shares)
     for index in range(expected, of.count):
         yield Result(task=index, params=of.params(index))
 
 
-def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str]) -> Result:
+def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shares) -> Result:
     index, outcome, host, host_row, sent, ended, run, body, attempts = row
     if host_row is not None and host_row not in pools:
         pools[host_row] = msgspec.json.decode(host_row, type=HostRow).pool
@@ -166,6 +178,7 @@ def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str]) -> Result:
         pool=pools.get(host_row, ""),
         run_s=None if run is None else run / 1e6,
         turnaround_s=None if ended is None else (ended - sent) / 1e6,
+        cost=shares.of_task(index),
     )
 
 

@@ -15,9 +15,11 @@ from typing import Any
 import msgspec
 
 from tailrace.errors import StoreError
-from tailrace.scheduler.rows import AttemptRow, BagRow, HostRow, LeaseRow, Restored, TaskRow
+from tailrace.pools.terms import Pool
+from tailrace.scheduler.rows import Restored
 from tailrace.server import migrations
 from tailrace.server.batch import Batch, NewBag
+from tailrace.server.restored import restored
 
 STATEMENTS = {
     "bags": "UPDATE bags SET phase = ?, row = ? WHERE bag = ?",
@@ -129,42 +131,12 @@ class Store:
         return [row[0] for row in self.link.execute("SELECT attempt FROM unpublished")]
 
     def restored(self) -> Restored:
-        """All that the scheduler must know again."""
-        bags = self._rows("SELECT row FROM bags ORDER BY bag", BagRow)
-        bits = {bag.bag: self._bits(bag.bag, bag.terms.count) for bag in bags}
-        permutations = "SELECT bag, permutation FROM bags WHERE permutation IS NOT NULL"
-        return Restored(
-            bags=bags,
-            done={bag: done for bag, (done, _) in bits.items()},
-            failed={bag: failed for bag, (_, failed) in bits.items() if any(failed)},
-            permutations=dict(self.link.execute(permutations).fetchall()),
-            tasks=self._rows("SELECT row FROM troubles ORDER BY bag, idx", TaskRow),
-            attempts=self._live(),
-            hosts=self._rows("SELECT row FROM hosts ORDER BY host", HostRow),
-            leases=self._rows("SELECT row FROM leases ORDER BY lease", LeaseRow),
-            next_attempt=self._one("SELECT coalesce(max(attempt), 0) + 1 FROM attempts"),
-            next_lease=self._one("SELECT coalesce(max(lease), 0) + 1 FROM leases"),
-        )
+        return restored(self.link)
 
-    def _bits(self, bag: int, count: int) -> tuple[bytes, bytes]:
-        done, failed = bytearray((count + 7) // 8), bytearray((count + 7) // 8)
-        for (index,) in self.link.execute("SELECT idx FROM results WHERE bag = ?", (bag,)):
-            done[index >> 3] |= 1 << (index & 7)
-        unlucky = "SELECT idx FROM results WHERE bag = ? AND outcome <> 'succeeded'"
-        for (index,) in self.link.execute(unlucky, (bag,)):
-            failed[index >> 3] |= 1 << (index & 7)
-        return bytes(done), bytes(failed)
-
-    def _live(self) -> list[AttemptRow]:
-        rows = self.link.execute(
-            "SELECT attempt, bag, idx, host, sent_us, timeout_us FROM attempts"
-            " WHERE outcome IS NULL ORDER BY attempt"
-        )
-        return [AttemptRow(*row) for row in rows]
-
-    def _rows(self, query: str, kind: type[Any]) -> list[Any]:
-        decoder = msgspec.json.Decoder(kind)
-        return [decoder.decode(row[0]) for row in self.link.execute(query)]
+    def remember_pools(self, pools: Iterable[Pool]) -> None:
+        """The terms leases are taken under, so that bills can be made without a server."""
+        rows = [(pool.name, msgspec.json.encode(pool)) for pool in pools]
+        self.link.executemany("INSERT OR REPLACE INTO pools VALUES (?, ?)", rows)
 
     def _one(self, query: str, values: Iterable[Any] = ()) -> Any:
         return self.link.execute(query, tuple(values)).fetchone()[0]

@@ -1,0 +1,110 @@
+"""The settings there are: how each is written, what it means, and its default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import msgspec
+
+from tailrace.quantities import duration_us, price, show_duration, show_size, size_bytes
+
+
+class Setting(msgspec.Struct, frozen=True):
+    name: str
+    default: Any
+    read: Callable[[Any], Any]  # raises ValueError with a sentence
+    example: str
+    about: str
+
+    @property
+    def variable(self) -> str:
+        return f"TAILRACE_{self.name.upper()}"
+
+    def show(self, value: Any) -> str:
+        """As one would write it."""
+        if value is None:
+            return "all"
+        if isinstance(value, bool):
+            return str(value).lower()
+        if self.name == "memory":
+            return show_size(value)
+        if self.name == "minimum":
+            return show_duration(value)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cores(written: Any) -> float | None:
+    if written == "all":
+        return None
+    try:
+        count = Decimal(str(_scalar(written)).strip())
+    except InvalidOperation:
+        raise ValueError(f"{written!r} is not a number of cores") from None
+    if not count.is_finite() or not Decimal("0.001") <= count <= 1_000_000:
+        raise ValueError(f"{written} is not a number of cores above 0")
+    return float(count)
+
+
+def _memory(written: Any) -> int | None:
+    if written == "all":
+        return None
+    size = size_bytes(_scalar(written))
+    if size == 0:
+        raise ValueError(f"{written} of memory leaves nothing for a task")
+    return size
+
+
+def _port(written: Any) -> int:
+    text = str(_scalar(written)).strip()
+    if not (text.isascii() and text.isdigit()) or int(text) > 65535:
+        raise ValueError(f"{written!r} is not a port between 0 and 65535")
+    return int(text)
+
+
+def _price(written: Any) -> str:
+    text = str(_scalar(written)).strip()
+    if text in ("0", "0.0", "free"):
+        return "0"
+    price(text)
+    return text
+
+
+def _truth(written: Any) -> bool:
+    if isinstance(written, bool):
+        return written
+    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if str(written).lower() not in words:
+        raise ValueError(f"{written!r} is neither true nor false")
+    return words[str(written).lower()]
+
+
+def _color(written: Any) -> str:
+    if written not in ("auto", "always", "never"):
+        raise ValueError(f"{written!r} is none of auto, always, never")
+    return str(written)
+
+
+def _minimum(written: Any) -> int:
+    return duration_us(_scalar(written))
+
+
+def _scalar(written: Any) -> Any:
+    if isinstance(written, (bool, list, dict)):
+        kind = {bool: str(written).lower(), list: "a list", dict: "a table"}[type(written)]
+        raise ValueError(f"{kind} is not a quantity")
+    return written
+
+
+_ALL = (
+    Setting("cores", None, _cores, '4, or "all"', "cores the workers of this machine may use"),
+    Setting("memory", None, _memory, '"8 GiB", or "all"', "memory they may use"),
+    Setting("port", 0, _port, "8600", "where the server listens; 0: any port that is free"),
+    Setting("price", "0", _price, '"0.10 USD/h", or 0', "of this machine; each unit begun counts"),
+    Setting("minimum", 0, _minimum, '"10m"', "time that is billed at least"),
+    Setting("journal", True, _truth, "true", "keep the journal that `tailrace replay` reads"),
+    Setting("color", "auto", _color, '"never"', "auto, always or never"),
+    Setting("report", True, _truth, "true", "write the HTML report at the end of a run"),
+)
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}

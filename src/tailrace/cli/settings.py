@@ -1,0 +1,174 @@
+"""Settings, and where each comes from.
+
+A flag stands above the environment (`TAILRACE_CORES`), that above the bag file's `[settings]`, that
+above the nearest `tailrace.toml` upwards, that above the user's own file
+(`$XDG_CONFIG_HOME/tailrace/config.toml`), that above the default.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailrace.bag.tables import Origin, Table, read_toml
+from tailrace.bag.textfile import read_text
+from tailrace.cli.setting import SETTINGS, Setting
+from tailrace.errors import BadInput
+from tailrace.pools.terms import Billing, Pool
+from tailrace.quantities import duration_us, money
+
+PROJECT = "tailrace.toml"
+DEFAULT = "default"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    cores: float | None  # None: all
+    memory: int | None  # bytes; None: all
+    port: int  # 0: any that is free
+    price: str  # of the local pool, as written
+    minimum: int  # microseconds billed at least
+    journal: bool
+    color: str
+    report: bool
+    origins: dict[str, str]
+
+    def origin(self, name: str) -> str:
+        """`--cores`, `TAILRACE_CORES`, `tailrace.toml:3` or `default`."""
+        return self.origins[name]
+
+
+class Given(msgspec.Struct, frozen=True):
+    """A value one source gives, read and checked, and its place there."""
+
+    value: Any
+    origin: str
+
+
+Layer = dict[str, Given]
+
+
+def load(flags: Mapping[str, Any], folder: Path, bag_file: Path | None = None) -> Settings:
+    """`flags` by the settings' names; None is one not given. `folder`: where the search begins."""
+    found = gather(flags, folder, bag_file)
+    values = {name: given.value for name, given in found.items()}
+    return Settings(**values, origins={name: given.origin for name, given in found.items()})
+
+
+def gather(flags: Mapping[str, Any], folder: Path, bag_file: Path | None = None) -> Layer:
+    """All layers are read, so that a fault in one is told even where another stands above it."""
+    merged = {name: Given(setting.default, DEFAULT) for name, setting in SETTINGS.items()}
+    for layer in reversed(list(_layers(flags, folder, bag_file))):
+        merged.update(layer)
+    return merged
+
+
+def local_pool(settings: Settings) -> Pool:
+    """The machine this runs on, under the terms the settings name."""
+    return Pool("local", billing=_billing(settings.price, settings.minimum))
+
+
+def _billing(price: str, minimum_us: int) -> Billing:
+    """The unit of the price is what is paid whole: `USD/h` by the hour, `USD/min` by the minute."""
+    if price == "0":
+        return Billing(minimum_us=minimum_us)
+    amount, _, per = price.partition("/")
+    currency, micros = money(amount)
+    return Billing(micros, currency, duration_us(f"1{per.strip()}"), minimum_us)
+
+
+def _layers(flags: Mapping[str, Any], folder: Path, bag_file: Path | None) -> Iterator[Layer]:
+    yield _from_flags(flags)
+    yield _from_environment(os.environ)
+    if bag_file is not None:
+        yield _from_bag(bag_file)
+    for path in files(folder):
+        yield _from_file(path)
+
+
+def files(folder: Path) -> list[Path]:
+    """The files that are read, the strongest first."""
+    return [path for path in (_project(folder), user_file()) if path is not None and path.exists()]
+
+
+def user_file() -> Path:
+    config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(config).expanduser() / "tailrace" / "config.toml"
+
+
+def _project(folder: Path) -> Path | None:
+    start = folder.resolve()
+    above = (place / PROJECT for place in (start, *start.parents))
+    return next((path for path in above if path.exists()), None)
+
+
+def _from_flags(flags: Mapping[str, Any]) -> Layer:
+    given = {name: value for name, value in flags.items() if value is not None}
+    origin = Origin(flags=given)
+    return {
+        name: Given(_read(SETTINGS[name], value, origin, (name,)), f"--{name}")
+        for name, value in given.items()
+    }
+
+
+def _from_environment(environment: Mapping[str, str]) -> Layer:
+    found: Layer = {}
+    if environment.get("NO_COLOR"):
+        found["color"] = Given("never", "NO_COLOR")
+    for setting in SETTINGS.values():
+        text = environment.get(setting.variable)
+        if text:
+            found[setting.name] = Given(_from_variable(setting, text), setting.variable)
+    return found
+
+
+def _from_variable(setting: Setting, text: str) -> Any:
+    try:
+        return setting.read(text)
+    except ValueError as fault:
+        remedy = f"Unset it, or set it to {setting.example}."
+        raise BadInput(f"{setting.variable}: {fault}", remedy=remedy) from None
+
+
+def _from_bag(path: Path) -> Layer:
+    text = read_text(path, str(path))
+    origin = Origin(str(path), text)
+    table = Table(read_toml(text, str(path)), origin).table("settings")
+    return _from_table(table, ("settings",))
+
+
+def _from_file(path: Path) -> Layer:
+    text = read_text(path, str(path))
+    return _from_table(Table(read_toml(text, str(path)), Origin(str(path), text)), ())
+
+
+def _from_table(table: Table, above: tuple[str, ...]) -> Layer:
+    found = dict(_taken(table, SETTINGS.values(), above))
+    table.finish()
+    return found
+
+
+def _taken(
+    table: Table, settings: Iterable[Setting], above: tuple[str, ...]
+) -> Iterator[tuple[str, Given]]:
+    for setting in settings:
+        value = table.take(setting.name, str, int, bool, list, dict, object)
+        if value is not None:
+            path = (*above, setting.name)
+            place = table.origin.bad(path, "")  # knows file and line
+            read = _read(setting, value, table.origin, path)
+            yield setting.name, Given(read, f"{place.file}:{place.line}")
+
+
+def _read(setting: Setting, value: Any, origin: Origin, path: tuple[str, ...]) -> Any:
+    try:
+        return setting.read(value)
+    except ValueError as fault:
+        if path[0] in origin.flags:
+            plain = setting.example.replace('"', "")
+            raise origin.bad(path, str(fault), f"give --{setting.name} {plain}") from None
+        remedy = f"write {setting.name} = {setting.example}"
+        raise origin.bad(path, f"{'.'.join(path)}: {fault}", remedy) from None

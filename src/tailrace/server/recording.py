@@ -1,0 +1,177 @@
+"""From the tables to the record a report is made of."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import msgspec
+
+from tailrace.bag import needs
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Terms
+from tailrace.pools.terms import Billing, Pool
+from tailrace.report import words
+from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
+from tailrace.scheduler.rows import HostRow, LeaseRow
+from tailrace.server import bills, reading
+
+
+class Brief(msgspec.Struct, frozen=True):
+    """Of what a worker reported, only this: outputs may be long."""
+
+    cpu_us: int = 0
+    memory: int = 0
+    stderr: str = ""
+    error: str = ""
+
+    def text(self) -> str:
+        last = self.error or self.stderr.rstrip().rpartition("\n")[2]
+        return last.strip()[:400]
+
+
+_brief = msgspec.json.Decoder(Brief).decode
+_host_row = msgspec.json.Decoder(HostRow).decode
+
+
+def record(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> Record:
+    """`now_us` is given when a server runs; without one, the last thing that happened is now."""
+    row, content = reading.bag_row(link, bag), reading.content(link, bag)
+    facts = reading.bag(link, bag)
+    now = reading.last_moment(link, bag) if now_us is None else now_us
+    leases = reading.leases(link, bag)
+    hosts = {host.host: host for host in _host_rows(link)}
+    attempts = list(_attempts(link, bag, hosts))
+    return Record(
+        bag=bag,
+        name=row.terms.name,
+        state=row.phase,
+        reason=row.why,
+        count=row.terms.count,
+        submitted_us=row.submitted_us,
+        started_us=min((a.sent_us for a in attempts), default=None),
+        ended_us=row.ended_us,
+        now_us=now,
+        done=facts.done,
+        succeeded=facts.succeeded,
+        failed=facts.failed,
+        budget=dict(row.terms.budget),
+        deadline_us=row.terms.deadline_us,
+        attempts=attempts,
+        hosts=_hosts(link, bag, row.terms, leases, now),
+        leases=_leases(leases, bills.pools(link), now),
+        command=command_of(content.spec.command, content.count and content.task(0).text()),
+        folder=content.spec.folder,
+        needs=needs.describe(row.terms.needs),
+        excluded=list(_excluded(link, bag)),
+    )
+
+
+def command_of(command: str | tuple[str, ...], first: str | int) -> str:
+    """The template, or the first of listed commands."""
+    if not command:
+        return f"{first}\n…" if first else ""
+    return command if isinstance(command, str) else " ".join(command)
+
+
+def _attempts(
+    link: sqlite3.Connection, bag: int, hosts: dict[str, HostRow]
+) -> Iterator[AttemptRecord]:
+    rows = link.execute(
+        "SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, exit, run_us, accepted, why,"
+        " body FROM attempts WHERE bag = ? ORDER BY attempt",
+        (bag,),
+    )
+    for n, index, host, lease, sent, ended, outcome, code, run, accepted, why, body in rows:
+        told = _brief(body) if body else None
+        good = outcome in (None, "succeeded")
+        yield AttemptRecord(
+            attempt=n,
+            index=index,
+            host=host,
+            pool=hosts[host].pool if host in hosts else "",
+            lease=lease,
+            sent_us=sent,
+            ended_us=ended,
+            outcome=None if outcome is None else Outcome(outcome),
+            exit=code,
+            run_us=run,
+            cpu_us=told.cpu_us if told else None,
+            memory=told.memory if told else None,
+            accepted=bool(accepted),
+            why=why,
+            error="" if good or told is None else told.text(),
+        )
+
+
+def _host_rows(link: sqlite3.Connection) -> Iterator[HostRow]:
+    for row in link.execute("SELECT row FROM hosts"):
+        yield _host_row(row[0])
+
+
+def _hosts(
+    link: sqlite3.Connection, bag: int, terms: Terms, leases: list[LeaseRow], now: int
+) -> list[HostRecord]:
+    """Those that worked for the bag, or were taken for it."""
+    used = {
+        row[0] for row in link.execute("SELECT DISTINCT host FROM attempts WHERE bag=?", (bag,))
+    }
+    used |= {lease.host for lease in leases if lease.host}
+    rows = link.execute("SELECT row, about, first_seen_us, last_seen_us FROM hosts ORDER BY host")
+    found = ((_host_row(row), about, first, last) for row, about, first, last in rows)
+    return [
+        _host(host, about, terms, _there(host.host, leases, now) or (first, last))
+        for host, about, first, last in found
+        if host.host in used
+    ]
+
+
+def _there(host: str, leases: list[LeaseRow], now: int) -> tuple[int, int] | None:
+    """From the first to the last moment of its leases: nearer the truth than its few notes."""
+    spans = [(x.up_us, x.gone_us or now) for x in leases if x.host == host and x.up_us is not None]
+    return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
+
+
+def _host(host: HostRow, about: bytes, terms: Terms, there: tuple[int, int]) -> HostRecord:
+    told = msgspec.json.decode(about)
+    return HostRecord(
+        host=host.host,
+        name=str(told.get("name") or host.host),
+        pool=host.pool,
+        kind=host.kind,
+        cores=host.capacity.get("cores", 0),
+        memory=host.capacity.get("memory", 0),
+        slots=needs.times(terms.needs, host.capacity),
+        first_seen_us=there[0],
+        last_seen_us=there[1],
+        booked_failures=host.booked,
+    )
+
+
+def _leases(leases: list[LeaseRow], pools: dict[str, Pool], now: int) -> list[LeaseRecord]:
+    return [_lease(row, pools.get(row.pool, Pool(row.pool)).billing, now) for row in leases]
+
+
+def _lease(row: LeaseRow, billing: Billing, now: int) -> LeaseRecord:
+    paid = bills.bill(row, billing, now)
+    return LeaseRecord(
+        lease=row.lease,
+        pool=row.pool,
+        host=row.host or None,
+        state=row.state,
+        wanted_us=row.wanted_us,
+        up_us=row.up_us,
+        gone_us=row.gone_us,
+        units=paid.units,
+        billed_micro=paid.micros,
+        currency=paid.currency,
+        price=bills.price(billing),
+    )
+
+
+def _excluded(link: sqlite3.Connection, bag: int) -> Iterator[str]:
+    query = "SELECT at_us, body FROM feed WHERE bag = ? AND kind = 'excluded' ORDER BY n"
+    for at, body in link.execute(query, (bag,)):
+        told = msgspec.json.decode(body)
+        time = words.duration(max(told["until_us"] - at, 0))
+        yield f"{told['host']} for {time}: {told['why']}"
