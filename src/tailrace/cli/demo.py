@@ -41,14 +41,17 @@ def _write(where: Path) -> None:
 
 
 def _show_results(where: Path) -> None:
+    from rich.console import Console
+
     from tailrace.cli import choosing, place
-    from tailrace.report.results import write_table
+    from tailrace.report.table import results_table
     from tailrace.server import reading
 
     link = reading.open_store(place.for_run(where))
     try:
         click.echo()
-        write_table(reading.results(link, choosing.choose(link, None).bag))
+        results = reading.results(link, choosing.choose(link, None).bag)
+        Console().print(results_table(results, first=6, last=6))
     finally:
         link.close()
     click.echo(f"\nYour turn: change {where}/bag.toml, or `tailrace run -- echo {{}} ::: a b c`.")

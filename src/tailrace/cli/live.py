@@ -79,7 +79,7 @@ def line(progress: Progress, now_us: int) -> str:
     parts = [f"{progress.done:,} of {progress.count:,} done"]
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
-    parts.append(f"{progress.live:,} running")
+    parts.append(f"{progress.running:,} running")
     if left := time_left(progress, now_us):
         parts.append(left)
     parts += [money(*row) for row in progress.money]
@@ -127,7 +127,7 @@ def _counts(progress: Progress, now_us: int) -> str:
     parts = [
         f"{progress.done:,} done",
         f"{left:,} left",
-        f"{progress.live:,} running",
+        f"{progress.running:,} running",
         f"{progress.failed:,} failed",
         f"{_short(now_us - progress.began_us)} gone",
     ]

@@ -27,7 +27,7 @@ class Progress:
         self.count = count
         self.done = done
         self.failed = failed
-        self.live = 0
+        self.running = 0
         self.phase = "running"
         self.why = ""
         self.began_us = began_us
@@ -53,7 +53,7 @@ class Progress:
             self._note(f"lease {body['lease']}: {body['why']}")
 
     def _settled(self, body: dict[str, Any]) -> None:
-        self.done, self.failed, self.live = body["done"], body["failed"], body["live"]
+        self.done, self.failed, self.running = body["done"], body["failed"], body["running"]
         self.left, self.left_at_us = body.get("left"), self.at_us
         self.money = body.get("money", [])
         for index, sign, text in body.get("failures", ()):

@@ -25,19 +25,27 @@ OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False, "no_report": False}
 
 def start(bag: Bag, options: dict[str, Any]) -> int:
     folder = place.for_run(Path(bag.spec.folder))
-    loaded = settings.load(options, Path(bag.spec.folder))
+    source = Path(bag.spec.source)
+    bag_file = source if bag.spec.syntax == "braces" else None
+    loaded = settings.load(_flags(options), Path(bag.spec.folder), bag_file)
     refuse_impossible(bag, loaded)
     return drive(folder, loaded, options, lambda server: server.submit(bag))
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
-    loaded = settings.load(options, folder.parent)
+    loaded = settings.load(_flags(options), folder.parent)
 
     def begin(server: Embedded) -> int:
         server.resume(number)
         return number
 
     return drive(folder, loaded, options, begin)
+
+
+def _flags(options: dict[str, Any]) -> dict[str, Any]:
+    """Those options that are settings."""
+    flags = {name: options.get(name) for name in ("cores", "memory", "price", "port")}
+    return {**flags, "report": False if options.get("no_report") else None}
 
 
 def drive(
@@ -50,7 +58,7 @@ def drive(
     capacity = Capacity(loaded.cores, loaded.memory)
     server = Embedded(folder, settings.local_pool(loaded), capacity, port=loaded.port)
     ended = run_to_rest(server, view_for(quiet=quiet), _sayer(options["quiet"]), begin)
-    report = None if options.get("no_report") or not loaded.report else _report(folder, ended)
+    report = _report(folder, ended) if loaded.report else None
     _tell(ended, report, options)
     return int(ended.code)
 

@@ -15,12 +15,13 @@ from tailrace.server.protocol import WorkResult
 
 
 def tally(state: State, bag: Bag) -> dict[str, Any]:
+    slots = fleet_slots(state, bag)
     told: dict[str, Any] = {
         "done": bag.done.count,
         "failed": bag.failed.count,
-        "live": len(bag.live),
+        "running": min(len(bag.live), slots),  # the others lie ready on their hosts
     }
-    left = time_left(bag.times, bag.terms.count - bag.done.count, fleet_slots(state, bag))
+    left = time_left(bag.times, bag.terms.count - bag.done.count, slots)
     if left is not None:
         told["left"] = [left.low_us, left.mean_us, left.high_us]
     money = _money(state, bag)
