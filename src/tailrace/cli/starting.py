@@ -15,7 +15,7 @@ from tailrace.cli import place, settings
 from tailrace.cli.live import view_for
 from tailrace.cli.running import Ended, report_path, run_to_rest
 from tailrace.errors import BadInput, Exit
-from tailrace.quantities import show_duration
+from tailrace.report.words import duration
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Capacity, Embedded
 
@@ -138,7 +138,7 @@ def _headline(ended: Ended) -> str:
     if facts.failed:
         text += f", {facts.failed:,} failed"
     if facts.ended_us is not None:
-        text += f", in {show_duration(facts.ended_us - facts.submitted_us)}"
+        text += f", in {duration(facts.ended_us - facts.submitted_us)}"
     if facts.phase != BagPhase.FINISHED:
         text += f"; {facts.phase}" + (f": {facts.why}" if facts.why else "")
     return text

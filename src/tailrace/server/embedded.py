@@ -74,10 +74,12 @@ class Embedded:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        """Workers first: their last results still find somebody to take them."""
+        await asyncio.to_thread(self.world.stop_machines, now=self._kill)
+        self.world.refuse_all()
         self._http.should_exit = True
-        self._http.force_exit = self._kill
-        await asyncio.to_thread(self.world.close, now=self._kill)
         await self._serving
+        self.world.close()
         self._sock.close()
 
     def submit(self, bag: Bag) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -100,6 +100,8 @@ class World:
 
     async def call(self, request: WorkRequest, gone: Callable[[], asyncio.Future[None]]) -> bytes:
         """A worker's call, answered now or when there is news; `gone` ends with the connection."""
+        if self.fatal.done():
+            raise Unavailable
         self._tickets += 1
         ticket = self._tickets
         answer = self._waiting[ticket] = self.loop.create_future()
@@ -145,6 +147,7 @@ class World:
             self._fall(error)
         except BaseException as error:  # a fault of our own: end loudly, the tables are whole
             self.fatal.set_exception(error)
+            self.refuse_all()
         else:
             self._let_go(batch, self._desk.release(self.clock.now()))
             self._set_alarm()
@@ -184,10 +187,7 @@ class World:
         """Nothing was committed: forget all of it, refuse the calls, restore from the tables."""
         self.trouble = f"the store cannot be written: {error}"
         log.error("%s", self.trouble)
-        self._refuse(self._waiting.values())
-        self._refuse(self._parked.values())
-        self._waiting.clear()
-        self._parked.clear()
+        self.refuse_all()
         now = self.loop.time()
         self._failing_since = self._failing_since or now
         if now - self._failing_since > GIVE_UP_S:
@@ -195,11 +195,13 @@ class World:
         else:
             self.loop.call_later(TRY_AGAIN_S, self._rise)
 
-    @staticmethod
-    def _refuse(answers: Iterable[asyncio.Future[Any]]) -> None:
+    def refuse_all(self) -> None:
+        answers: list[asyncio.Future[Any]] = [*self._waiting.values(), *self._parked.values()]
         for answer in answers:
             if not answer.done():
                 answer.set_exception(Unavailable())
+        self._waiting.clear()
+        self._parked.clear()
 
     def _rise(self) -> None:
         since = self._failing_since
@@ -297,9 +299,11 @@ class World:
         standing = any(row.state is not LeaseState.GONE for row in self.state.leases.values())
         return not (standing or self.state.attempts or self._to_publish or self._desk.busy())
 
-    def close(self, *, now: bool = False) -> None:
+    def stop_machines(self, *, now: bool = False) -> None:
         for driver in self.drivers.values():
             driver.close(now=now)
+
+    def close(self) -> None:
         self._machine_room.shutdown()
         self._porter.shutdown()
         self.store.close()
