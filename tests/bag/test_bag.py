@@ -187,6 +187,16 @@ def test_a_task_reads_the_one_chunk_it_lies_in() -> None:
     assert read == [3, 0]
 
 
+def test_only_a_few_chunks_are_kept_in_memory() -> None:
+    bag = bag_from_commands((f"echo {i}" for i in range(20_000)), Path("/x"), source="s")
+    spec, chunks = bag.encode()
+    read: list[int] = []
+    again = Bag.decode(spec, lambda number: (read.append(number), chunks[number])[1])
+    for index in (*range(0, 20_000, 1000), 19_000, 0):
+        again.task(index)
+    assert read == [*range(20), 0]
+
+
 FIND = """\
 command = "x {a} {name} {seed}"
 [parameters]

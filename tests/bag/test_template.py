@@ -31,6 +31,7 @@ def said_by_sh(line: str) -> str:
         "printf %s \"$(printf %s_ '{x}')\"",
         'printf %s "$(printf "%s_" "{x}")"',
         "(printf %s {x}) # {x}",
+        "true # it's\nprintf %s {x}",
         "printf %s \\'{x}\\'",
         "printf %s '\"'{x}'\"'",
     ],

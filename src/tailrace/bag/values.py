@@ -81,8 +81,7 @@ class Range(msgspec.Struct, frozen=True, tag="range", omit_defaults=True):
         except (ValueError, ZeroDivisionError):
             return []
         at = round(offset / step) if step else 0
-        near = [i for i in (at - 1, at, at + 1) if 0 <= i < self.count]
-        return [i for i in near if same(self.reader()(i), text)]
+        return [at] if 0 <= at < self.count and same(self.reader()(at), text) else []
 
 
 class LogSpaced(msgspec.Struct, frozen=True, tag="log", omit_defaults=True):
@@ -113,4 +112,4 @@ class LogSpaced(msgspec.Struct, frozen=True, tag="log", omit_defaults=True):
             )
         except (ValueError, ZeroDivisionError):
             return []
-        return [i for i in (at,) if 0 <= i < self.count and same(self.reader()(i), text)]
+        return [at] if 0 <= at < self.count and same(self.reader()(at), text) else []
