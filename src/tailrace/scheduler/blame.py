@@ -44,7 +44,7 @@ def task_failed(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     found = Failure(event.host, brakes.sign(event.measured))
     alike = any(f.sign == found.sign and f.host != found.host for f in trouble.unsettled)
     trouble.unsettled.append(found)
-    if bag.terms.retries.task_failed > 0 and not alike and _can_ask_another(state, trouble):
+    if bag.terms.retries.task_failed > 0 and not alike and _can_ask_another(state, bag, trouble):
         dispatch.requeue(state, bag, event.index, trouble, _told(event), trouble.avoid())
         return
     avoid = trouble.avoid()
@@ -53,9 +53,10 @@ def task_failed(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     again_or_settle(state, bag, event, trouble, avoid)
 
 
-def _can_ask_another(state: State, trouble: Trouble) -> bool:
-    asked = trouble.avoid()
-    return len(trouble.unsettled) < MOST_UNSETTLED and dispatch.another_host(state, asked)
+def _can_ask_another(state: State, bag: Bag, trouble: Trouble) -> bool:
+    asked, needs = trouble.avoid(), trouble.needs or bag.terms.needs
+    few = len(trouble.unsettled) < MOST_UNSETTLED
+    return few and dispatch.another_takes(state, bag, needs, asked)
 
 
 def over_limit(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:

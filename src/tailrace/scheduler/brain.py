@@ -134,10 +134,12 @@ def resume(state: State, bag: Bag) -> None:
     """Brakes are released, kinds of hosts tried anew."""
     bag.like_count = 0
     bag.trials.clear()
-    if bag.done.count < bag.terms.count:
-        bag.phase, bag.why, bag.ended_us = BagPhase.RUNNING, "", None
-        state.out.append(Remember(bag.row()))
-        state.supply = state.fleet_due = True
+    if bag.phase is BagPhase.FINISHED and bag.done.count == bag.terms.count:
+        return
+    bag.phase, bag.why, bag.ended_us = BagPhase.RUNNING, "", None
+    state.out.append(Remember(bag.row()))
+    state.supply = state.fleet_due = True
+    dispatch.finish_if_done(state, bag)  # cancelled, and then its last result came
 
 
 def halt(state: State, bag: Bag, phase: BagPhase, why: str) -> None:

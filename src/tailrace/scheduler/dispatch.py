@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tailrace.bag.needs import Amounts, fits, times
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import brakes
@@ -45,7 +47,9 @@ def next_task(state: State, bag: Bag, host: Host) -> int | None:
     if bag.requeue:
         for avoid, needs in bag.requeue.groups():
             wanted = dict(needs) if needs else bag.terms.needs
-            if may_go(state, avoid, host) and _fits_now(host, wanted, needs is not None):
+            if not _fits_now(host, wanted, needs is not None):
+                continue
+            if may_go(state, bag, wanted, avoid, host):
                 index = bag.requeue.take((avoid, needs))
                 if index is not None:
                     return index
@@ -57,16 +61,28 @@ def next_task(state: State, bag: Bag, host: Host) -> int | None:
     return None
 
 
-def may_go(state: State, avoid: tuple[str, ...], host: Host) -> bool:
-    """A task avoids the hosts where it failed, as long as there is another."""
-    return host.id not in avoid or not another_host(state, avoid)
+def may_go(state: State, bag: Bag, needs: Amounts, avoid: tuple[str, ...], host: Host) -> bool:
+    """A task avoids the hosts where it failed, as long as there is another that can take it."""
+    return host.id not in avoid or not another_takes(state, bag, needs, avoid)
 
 
 def another_host(state: State, than: tuple[str, ...]) -> bool:
+    return any(True for _ in _others(state, than))
+
+
+def another_takes(state: State, bag: Bag, needs: Amounts, than: tuple[str, ...]) -> bool:
+    """Is there another host that is in one of the bag's pools and large enough?"""
+    pools = bag.terms.pools
     return any(
-        host.present and host.excluded_until_us <= state.now and host.id not in than
-        for host in state.hosts.values()
+        (not pools or host.pool in pools) and fits(needs, host.capacity)
+        for host in _others(state, than)
     )
+
+
+def _others(state: State, than: tuple[str, ...]) -> Iterator[Host]:
+    for host in state.hosts.values():
+        if host.present and host.excluded_until_us <= state.now and host.id not in than:
+            yield host
 
 
 def _fits_now(host: Host, wanted: Amounts, grown: bool) -> bool:
