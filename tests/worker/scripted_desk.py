@@ -1,7 +1,7 @@
 """A small real HTTP server that speaks the server's side of the work call, for tests of the worker.
 
 It believes in what it sent, sends again what was not held, drops what is held but not believed,
-acknowledges every result, and counts how often each arrived.
+acknowledges every result, and notes those that come again although they were acknowledged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class ScriptedDesk:
         self.believed: dict[int, Json] = {}
         self.bags: dict[str, Json] = {}
         self.results: dict[int, Json] = {}
-        self.arrivals: dict[int, int] = {}
+        self.acked: set[int] = set()  # those whose acknowledgement has left
+        self.arrived_after_ack: list[int] = []
         self.sessions: dict[str, int] = {}
         self.newest: dict[str, int] = {}
         self.calls: list[Json] = []
@@ -128,6 +129,7 @@ class ScriptedDesk:
             handler.close_connection = True
             return
         self._send(handler, 200, reply)
+        self.acked.update(reply["ack"])
 
     def _send(self, handler: BaseHTTPRequestHandler, status: int, value: Json) -> None:
         data = json.dumps(value).encode()
@@ -156,7 +158,8 @@ class ScriptedDesk:
     def _take_results(self, call: Json, reply: Json) -> None:
         for result in call["results"]:
             attempt = result["attempt"]
-            self.arrivals[attempt] = self.arrivals.get(attempt, 0) + 1
+            if attempt in self.acked:
+                self.arrived_after_ack.append(attempt)
             self.results.setdefault(attempt, result)
             self.believed.pop(attempt, None)
             reply["ack"].append(attempt)

@@ -31,7 +31,7 @@ GATHER = SECOND // 4  # how long results are gathered while plenty is queued
 PARK = 30_000
 RESULTS_BYTES = 4 << 20  # of results in one call
 AHEAD = 20_000  # of work, started ahead where the executor can wait
-LEAVE_WITHIN = 5 * SECOND  # to report, once all tasks have ended
+LEAVE_WITHIN = 3 * SECOND  # to report, once all tasks have ended
 FAREWELL_BACKOFF = SECOND // 2
 EXIT_OK = 0
 EXIT_REFUSED = 2
@@ -153,6 +153,8 @@ class Agent:
             if run.ended_as is not None and result["outcome"] != "succeeded":
                 result = dict(result, outcome=run.ended_as, limit=None)
             self._keep(result, effects, now)
+        if self._leave_by is not None and not self.running:
+            self._leave_by = min(self._leave_by, now + LEAVE_WITHIN)
         return self._settle(effects, now)
 
     def stopping(self, why: str, now: int) -> Effects:

@@ -273,13 +273,16 @@ def _drain(fd: int) -> None:
         pass
 
 
-def main(fd: int, folder: str, capacity: Mapping[str, int]) -> None:
-    """The whole life of a keeper; the descriptor is the pipe to its client."""
+def main(fd: int, lock_fd: int, folder: str, capacity: Mapping[str, int]) -> None:
+    """The whole life of a keeper; `fd` is the pipe to its client. It holds the lock of the folder
+    as long as it lives, its tasks do not: they inherit neither."""
     import gc
 
     gc.disable()  # nothing here makes circles, and a collection would copy pages shared with tasks
     become_subreaper()
     os.set_blocking(fd, False)
+    os.set_inheritable(fd, False)
+    os.set_inheritable(lock_fd, False)
     code = 0
     try:
         Keeper(fd, folder, capacity).run()

@@ -15,7 +15,7 @@ Json = Dict[str, Any]
 _CODE = """import sys
 sys.path.insert(0, {root!r})
 from {package}.keeper import main
-main({fd}, {folder!r}, {capacity!r})
+main({fd}, {lock_fd}, {folder!r}, {capacity!r})
 """
 _KILL_PATIENCE_S = 10.0
 
@@ -39,6 +39,7 @@ class KeeperLink:
             root=root,
             package=package,
             fd=theirs.fileno(),
+            lock_fd=self._lock_fd,
             folder=self._folder,
             capacity=self._capacity,
         )

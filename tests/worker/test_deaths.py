@@ -1,0 +1,194 @@
+"""Workers that are killed, or told to end: no task outlives them, no result is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Worker, alive, wait_for, wait_for_pid
+from .scripted_desk import ScriptedDesk
+
+pytestmark = pytest.mark.real
+
+Start = Callable[..., Worker]
+
+
+def family(desk: ScriptedDesk, folder: Path) -> list[int]:
+    """Starts a task with a child in its group, a child of its own session, and a lost grandchild;
+    their process ids."""
+    files = [folder / name for name in ("main", "child", "session", "lost")]
+    main, child, session, lost = files
+    stay = "exec sleep 600"
+    shell = (
+        f"echo $$ > {main}; sh -c 'echo $$ > {child}; {stay}' & "
+        f"setsid sh -c 'echo $$ > {session}; {stay}' & "
+        f"(env -i setsid sh -c 'echo $$ > {lost}; {stay}' &) ; wait"
+    )
+    desk.add({"attempt": 1, "shell": shell})
+    return [wait_for_pid(file) for file in files]
+
+
+def test_all_processes_of_a_task_die_with_the_client(
+    desk: ScriptedDesk, worker: Worker, tmp_path: Path
+) -> None:
+    pids = family(desk, tmp_path)
+    keeper = worker.keeper()
+    worker.kill()
+    wait_for(lambda: not any(map(alive, pids)), within=2)
+    wait_for(lambda: not alive(keeper), within=2)
+
+
+def test_all_processes_of_a_task_die_with_the_keeper_and_the_client_goes_on(
+    desk: ScriptedDesk, worker: Worker, tmp_path: Path
+) -> None:
+    pids = family(desk, tmp_path)
+    os.kill(worker.keeper(), signal.SIGKILL)
+    wait_for(lambda: not any(map(alive, pids)), within=2)
+    result = desk.wait_for(1)[0]
+    assert result["outcome"] == "host_failed" and "keeper" in result["error"]
+    desk.add({"attempt": 2, "argv": ["echo", "again"]})
+    assert desk.wait_for(2)[0]["stdout"] == "again\n"
+
+
+def test_the_task_dies_when_client_and_keeper_are_killed_at_once(
+    desk: ScriptedDesk, start: Start, tmp_path: Path
+) -> None:
+    worker = start()
+    pids = family(desk, tmp_path)
+    keeper = worker.keeper()
+    os.kill(worker.process.pid, signal.SIGSTOP)
+    os.kill(keeper, signal.SIGSTOP)  # so that neither can notice the other's death
+    os.kill(keeper, signal.SIGKILL)
+    worker.kill()
+    wait_for(lambda: not alive(pids[0]), within=2)
+    # What the kernel cannot reach, the next worker in the folder ends, if it can be recognised.
+    start()
+    wait_for(lambda: not any(map(alive, pids[:3])), within=5)
+    if alive(pids[3]):
+        os.kill(pids[3], signal.SIGKILL)
+
+
+def test_a_second_worker_waits_until_the_first_and_its_keeper_are_gone(
+    desk: ScriptedDesk, start: Start, tmp_path: Path
+) -> None:
+    first = start()
+    desk.add({"attempt": 1, "argv": ["sleep", "600"]})
+    desk.wait_until(lambda: 1 in desk.believed)
+    first.keeper()
+    second = start()
+    first.kill()
+    desk.add({"attempt": 2, "argv": ["true"]})
+    desk.wait_for(2)
+    assert desk.calls[-1]["session"] == 2
+    assert second.process.poll() is None
+
+
+def test_a_busy_folder_is_an_error_after_a_while(tmp_path: Path) -> None:
+    from tailrace.worker.folder import Folder, FolderBusy
+
+    first = Folder(str(tmp_path))
+    with pytest.raises(FolderBusy, match="another worker runs in"):
+        Folder(str(tmp_path), patience_s=0.1)
+    os.close(first.lock_fd)
+    again = Folder(str(tmp_path), patience_s=0.1)
+    assert again.host() == first.host()
+    assert (again.next_session(), again.next_session()) == (1, 2)
+
+
+def test_sigterm_preempts_reports_and_exits_cleanly(desk: ScriptedDesk, worker: Worker) -> None:
+    desk.add(*[{"attempt": n, "argv": ["sleep", "600"]} for n in (1, 2, 3)])
+    desk.wait_until(lambda: bool(desk.calls) and set(desk.calls[-1]["held"]) == {1, 2, 3})
+    assert worker.end() == 0
+    results = desk.wait_for(1, 2, 3)
+    assert {result["outcome"] for result in results} == {"preempted"}
+    assert results[0]["signal"] == 15 and "not started" in results[2]["error"]
+    assert "ended: SIGTERM" in worker.said
+
+
+def test_sigterm_without_a_server_keeps_results_for_the_next_session(
+    desk: ScriptedDesk, start: Start
+) -> None:
+    worker = start()
+    desk.add({"attempt": 1, "shell": "trap 'echo saved; exit 4' TERM; while :; do sleep .05; done"},
+             grace_s=5)  # fmt: skip
+    desk.wait_until(lambda: bool(desk.calls) and desk.calls[-1]["held"] == [1])
+    desk.down()
+    assert worker.end() == 0
+    desk.up()
+    start()
+    result = desk.wait_for(1)[0]
+    assert (result["outcome"], result["stdout"], result["exit"]) == ("preempted", "saved\n", 4)
+    assert desk.arrived_after_ack == []
+
+
+def test_a_worker_told_to_stop_ends(desk: ScriptedDesk, worker: Worker) -> None:
+    desk.add({"attempt": 1, "argv": ["sleep", "600"]})
+    desk.wait_until(lambda: bool(desk.calls) and desk.calls[-1]["held"] == [1])
+    desk.tell_to_stop("not needed any more")
+    assert desk.wait_for(1)[0]["outcome"] == "preempted"
+    assert worker.process.wait(10) == 0
+    assert "not needed any more" in worker.said
+
+
+def test_a_tied_worker_ends_with_its_run(desk: ScriptedDesk, start: Start, tmp_path: Path) -> None:
+    read, write = os.pipe()
+    worker = start("--tied", str(read), pass_fds=[read])
+    os.close(read)
+    pids = family(desk, tmp_path)
+    worker.process.send_signal(signal.SIGINT)  # not its business: the run decides
+    worker.process.send_signal(signal.SIGHUP)
+    os.close(write)
+    assert worker.process.wait(10) == 0
+    assert not any(map(alive, pids))
+
+
+def test_an_idle_worker_ends_itself(desk: ScriptedDesk, start: Start) -> None:
+    worker = start("--idle-exit", "0.5")
+    desk.add({"attempt": 1, "argv": ["sleep", "1"]})
+    assert worker.process.wait(20) == 0
+    assert desk.results[1]["outcome"] == "succeeded"
+    assert "ended: idle" in worker.said
+
+
+def test_at_its_end_of_life_a_worker_preempts_and_reports(desk: ScriptedDesk, start: Start) -> None:
+    worker = start("--lifetime", "3")
+    desk.add({"attempt": 1, "argv": ["sleep", "600"]}, grace_s=0.1)
+    assert worker.process.wait(20) == 0
+    assert desk.results[1]["outcome"] == "preempted"
+    assert "end of life" in worker.said
+
+
+def test_a_worker_whose_tasks_hang_ends_itself_if_asked(desk: ScriptedDesk, start: Start) -> None:
+    worker = start("--idle-cpu", "1")
+    desk.add({"attempt": 1, "argv": [sys.executable, "-c", "while True: pass"]},
+             limits={"time_us": 2_000_000}, grace_s=0)  # fmt: skip
+    assert desk.wait_for(1)[0]["outcome"] == "over_limit"
+    assert worker.process.poll() is None
+    desk.add({"attempt": 2, "argv": ["sleep", "600"]})
+    assert worker.process.wait(20) == 0
+    assert "next to no CPU" in worker.said and desk.results[2]["outcome"] == "preempted"
+
+
+def test_a_wrong_token_ends_the_worker_with_a_clear_text(desk: ScriptedDesk, start: Start) -> None:
+    worker = start(env={"TAILRACE_TOKEN": "wrong"})
+    assert worker.process.wait(10) == 2
+    assert "token" in worker.said
+
+
+def test_the_token_can_come_from_a_file_only_its_owner_can_read(
+    desk: ScriptedDesk, start: Start, tmp_path: Path
+) -> None:
+    join = tmp_path / "join"
+    join.write_text("secret\n")
+    join.chmod(0o644)
+    refused = start("--join", str(join))
+    assert refused.process.wait(10) == 1 and "chmod 600" in refused.said
+    join.chmod(0o600)
+    start("--join", str(join), env={"TAILRACE_TOKEN": ""})
+    desk.add({"attempt": 1, "argv": ["true"]})
+    desk.wait_for(1)

@@ -1,0 +1,68 @@
+"""Where a task's value comes from."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailrace.worker.value import Unusable, by_regex, from_last_line, parse
+
+from .conftest import Worker
+from .scripted_desk import ScriptedDesk
+from .test_tasks import run
+
+
+def test_a_regex_takes_the_first_group_of_the_last_match() -> None:
+    assert by_regex(r"loss=(\S+)", "loss=3\nloss=1.5\nloss=-2e-3\nend") == -0.002
+    assert by_regex(r"n=(\d+)", "n=12") == 12
+    assert by_regex(r"n=(\w+)", "n=1_2") == "1_2"
+    assert by_regex(r"is (\w+)", "it is nan\nit is warm") == "warm"
+    assert by_regex(r"is (\w+)", "it is nan") == "nan"
+    assert by_regex(r"^\d+$", "1\n22\nx") == 22
+    assert by_regex(r"no", "yes") is None
+
+
+def test_named_groups_make_an_object() -> None:
+    pattern = r"(?P<name>\w+) (?P<x>[\d.]+)(?P<unit>ms)?"
+    assert by_regex(pattern, "a 1\nb 2.5\n") == {"name": "b", "x": 2.5, "unit": None}
+
+
+def test_a_bad_regex_is_said() -> None:
+    with pytest.raises(Unusable, match="regex"):
+        by_regex("(", "x")
+
+
+def test_the_last_line_counts_if_it_is_a_json_object() -> None:
+    assert from_last_line('x\n{"a": [1, 2]}\n\n') == {"a": [1, 2]}
+    assert from_last_line('{"a": 1}\nx\n') is None
+    assert from_last_line("[1]") is None
+    assert from_last_line("{broken}") is None
+    assert from_last_line('{"a": NaN}') is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "NaN", "[1e999]", '"\\ud800"', "[" * 500 + "]" * 500, "[" * 10**6]
+)
+def test_what_is_not_strict_json_is_refused(text: str) -> None:
+    with pytest.raises(Unusable, match="not JSON"):
+        parse(text, "it")
+
+
+@pytest.mark.real
+def test_values_of_real_tasks(desk: ScriptedDesk, worker: Worker) -> None:
+    assert run(desk, shell="echo '{\"a\": 1}' > $TAILRACE_RESULT; echo '{}'")["value"] == {"a": 1}
+    assert run(desk, shell="echo 5 > $TAILRACE_RESULT", result={"regex": "x"})["value"] == 5
+    assert run(desk, shell="echo done; echo '{\"b\": 2}'")["value"] == {"b": 2}
+    assert run(desk, shell="echo e=1; echo e=2", result={"regex": "e=(.*)"})["value"] == 2
+    assert run(desk, shell="echo hello")["value"] is None
+    assert run(desk, shell="echo '{\"b\": 2}'; exit 1")["value"] is None
+
+
+@pytest.mark.real
+def test_a_result_that_cannot_be_used_is_said(desk: ScriptedDesk, worker: Worker) -> None:
+    bad = run(desk, shell="echo hello > $TAILRACE_RESULT")
+    assert bad["value"] is None and "not JSON" in bad["error"]
+    large = run(desk, shell="head -c 2000000 /dev/zero > $TAILRACE_RESULT")
+    assert large["value"] is None and "2000000 bytes" in large["error"]
+    folder = run(desk, shell="mkdir $TAILRACE_RESULT")
+    assert folder["value"] is None and folder["error"]
+    assert run(desk, shell="true")["error"] == ""
