@@ -1,0 +1,77 @@
+"""Kill -9 of the server, the worker, its keeper, everything, at random moments under load."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+import pytest
+from tests.real.conftest import Folder, kill
+
+# Each task marks its begin and its end under a lock of its own: a second execution at the same time
+# would find the lock taken, and say so.
+TASK = """
+exec 9> locks/{n}; flock -n 9 || echo "{n} twice at once" >> faults
+echo {n} >> begun; sleep 0.0{pause}; echo {n} >> ended; echo value {n}
+"""
+TASKS = 150
+
+
+def _victims(folder: Folder, what: str) -> list[int]:
+    server = folder.server_pid()
+    found = folder.processes()
+    workers = [pid for pid, text in found.items() if "tailrace.worker --server" in text]
+    keepers = [pid for pid, text in found.items() if "tailrace.worker.keeper" in text]
+    chosen = {
+        "server": [server] if server else [],
+        "worker": workers,
+        "keeper": keepers,
+        "worker and keeper": workers + keepers,
+        "everything": ([server] if server else []) + workers + keepers,
+    }
+    return [pid for pid in chosen[what] if pid != os.getpid()]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> None:
+    chance = random.Random(seed)
+    (folder.path / "locks").mkdir()
+    lines = [TASK.format(n=n, pause=chance.randint(1, 9)) for n in range(TASKS)]
+    folder.write("jobs", "".join(" ".join(line.split("\n")).strip() + "\n" for line in lines))
+    run = folder.start("run", "--quiet", "--commands", "jobs")
+    for _ in range(8):
+        time.sleep(chance.uniform(0.2, 1.2))
+        what = chance.choice(["server", "worker", "keeper", "worker and keeper", "everything"])
+        for pid in _victims(folder, what):
+            kill(pid)
+        if run.poll() is not None or what in ("server", "everything"):
+            run.communicate(timeout=30)
+            if run.returncode == 0:
+                break
+            run = folder.start("resume", "--quiet")
+    out, err = run.communicate(timeout=120)
+    while run.returncode not in (0, 1):
+        run = folder.start("resume", "--quiet")
+        out, err = run.communicate(timeout=120)
+    assert run.returncode == 0, (out, err)
+    found = folder.results()
+    assert [result["outcome"] for result in found] == ["succeeded"] * TASKS
+    assert [result["stdout"] for result in found] == [f"value {n}\n" for n in range(TASKS)]
+    assert not (folder.path / "faults").exists(), (folder.path / "faults").read_text()
+    begun = (folder.path / "begun").read_text().split()
+    attempts = sum(result["attempts"] for result in found)
+    assert len(begun) <= attempts, "an attempt was executed twice"
+    assert folder.tailrace("replay").returncode == 0
+
+
+def test_tasks_die_with_a_killed_run(folder: Folder) -> None:
+    folder.write("jobs", "echo $$ > pid; setsid sleep 300 & sleep 300\n")
+    folder.start("run", "--quiet", "--commands", "jobs")
+    folder.wait_for((folder.path / "pid").exists)
+    time.sleep(0.3)
+    kill(folder.server_pid() or 0)
+    until = time.monotonic() + 10
+    while folder.processes() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert folder.processes() == {}
