@@ -41,6 +41,7 @@ def load_bag_file(path: Path, settings: Mapping[str, Any] | None = None) -> Bag:
 
 def _from_table(table: Table, folder: Path, shown: str, name: str) -> Bag:
     command = table.take("command", str, list)
+    table.take("settings", dict)  # of the machine, not of the bag: read by the command
     unused = table.choice("unused", ("error", "ok"), "error")
     axes_of = read_axes(table, folder)
     rules, files = read_rules(table, name), read_files(table)

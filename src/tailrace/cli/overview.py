@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tailrace.report import words
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,7 +27,8 @@ def show(overview: Overview, *, as_json: bool = False) -> None:
 
 
 def lines(overview: Overview) -> Iterator[str]:
-    yield f"{overview.name}: {overview.count:,} task{'s' * (overview.count != 1)}, from {_source(overview)}"
+    tasks = words.count(overview.count, "task")
+    yield f"{overview.name}: {tasks}, from {_source(overview)}"
     yield ""
     for number, command in enumerate(overview.first):
         yield _row(f"task {number}", _short(command))

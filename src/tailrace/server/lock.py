@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 import msgspec
 
 from tailrace.errors import StoreBusy, StoreError
+
+TRIES, TRY_AGAIN_S = 5, 0.02
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -29,11 +32,19 @@ class Lock:
             raise StoreError(
                 f"{folder}: {error.strerror}", remedy="Runs are kept there: make it writable."
             ) from error
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        if not self._taken():
             os.close(self._file)
-            raise busy(folder) from error
+            raise busy(folder)
+
+    def _taken(self) -> bool:
+        """Tried for a moment: `alive` of another command holds the lock while it looks."""
+        for _ in range(TRIES):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except OSError:
+                time.sleep(TRY_AGAIN_S)
+        return False
 
     def announce(self, address: str, token: str) -> None:
         owner = Owner(os.getpid(), address, token)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from functools import partial
@@ -75,11 +76,40 @@ def open_store(folder: Path) -> sqlite3.Connection:
     if not path.exists():
         raise BadInput(f"{folder}: there is no run here.", remedy="Start one with `tailrace run`.")
     try:
-        link = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None)
+        link = _open(path)
         migrations.refuse_newer(link, path)
+        version = migrations.version_of(link)
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: cannot be read: {error}") from error
+        raise damaged(folder, error) from error
+    if version < migrations.newest():
+        raise StoreError(
+            f"{path}: the store has version {version}, this tailrace reads {migrations.newest()}.",
+            remedy="`tailrace resume` brings it up to date; if a run begins just now, try again.",
+        )
     return link
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """In a folder where we may not write, the file alone is read; it is whole when no server
+    holds it."""
+    address = path.absolute().as_uri()
+    link = sqlite3.connect(f"{address}?mode=ro", uri=True, isolation_level=None)
+    try:
+        link.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        if os.access(path.parent, os.W_OK):
+            raise
+        link = sqlite3.connect(f"{address}?immutable=1", uri=True, isolation_level=None)
+        link.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    return link
+
+
+def damaged(folder: Path, error: Exception) -> StoreError:
+    return StoreError(
+        f"{folder / 'store.db'}: cannot be read as a store: {error}.",
+        remedy="If it is damaged, restore a copy (a `store.db.v*.bak` beside it is from an earlier "
+        "version), or move the folder away and run again.",
+    )
 
 
 def bags(link: sqlite3.Connection) -> list[BagFacts]:
@@ -206,6 +236,19 @@ def attempts(
         told = _work_result(body) if body else None
         how = Outcome(outcome) if outcome else None
         yield AttemptFacts(number, task, host, lease, why, sent, ended, how, bool(accepted), told)
+
+
+def failed(
+    link: sqlite3.Connection, number: int
+) -> Iterator[tuple[int, Outcome, WorkResult | None]]:
+    """Tasks that failed for good: number, outcome, and what the worker said of the last attempt."""
+    rows = link.execute(
+        "SELECT r.idx, r.outcome, a.body FROM results r JOIN attempts a ON a.attempt = r.attempt"
+        " WHERE r.bag = ? AND r.outcome <> 'succeeded' ORDER BY r.idx",
+        (number,),
+    )
+    for index, outcome, body in rows:
+        yield index, Outcome(outcome), _work_result(body) if body else None
 
 
 def hosts(link: sqlite3.Connection) -> list[HostFacts]:

@@ -12,6 +12,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Billing, Pool
 from tailrace.report import words
+from tailrace.report.failures import FailureGroup, group_failures
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
 from tailrace.scheduler.rows import HostRow, LeaseRow
 from tailrace.server import bills, reading
@@ -74,12 +75,26 @@ def command_of(command: str | tuple[str, ...], first: str | int) -> str:
     return command if isinstance(command, str) else " ".join(command)
 
 
+def failures(link: sqlite3.Connection, bag: int) -> list[FailureGroup]:
+    """What went wrong, in groups, without a look at what went well."""
+    saved = link.execute(
+        f"SELECT DISTINCT idx FROM attempts JOIN results USING (bag, idx)"
+        f" WHERE bag = ? AND results.outcome = 'succeeded' AND attempts.{_BAD}",
+        (bag,),
+    )
+    hosts = {host.host: host for host in _host_rows(link)}
+    return group_failures(_attempts(link, bag, hosts, _BAD), {row[0] for row in saved})
+
+
+_BAD = "outcome NOT IN ('succeeded', 'cancelled')"
+
+
 def _attempts(
-    link: sqlite3.Connection, bag: int, hosts: dict[str, HostRow]
+    link: sqlite3.Connection, bag: int, hosts: dict[str, HostRow], where: str = "true"
 ) -> Iterator[AttemptRecord]:
     rows = link.execute(
         "SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, exit, run_us, accepted, why,"
-        " body FROM attempts WHERE bag = ? ORDER BY attempt",
+        f" body FROM attempts WHERE bag = ? AND {where} ORDER BY attempt",
         (bag,),
     )
     for n, index, host, lease, sent, ended, outcome, code, run, accepted, why, body in rows:

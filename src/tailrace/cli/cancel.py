@@ -1,0 +1,47 @@
+"""`tailrace cancel`: a bag is given up."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from tailrace.cli import screen, standing
+from tailrace.cli.choosing import choose_unfinished
+from tailrace.cli.stored import stored
+from tailrace.errors import BadInput
+from tailrace.scheduler.events import Change
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.reading import BagFacts
+
+
+@click.command(epilog="Examples: `tailrace cancel` · `tailrace cancel 2 --yes`")
+@click.argument("bag", required=False)
+@click.option("--yes", "-y", is_flag=True, help="Do not ask.")
+def command(bag: str | None, yes: bool) -> int:
+    """Cancel a bag: running tasks are ended, no more are sent; results stay.
+
+    BAG is a number or a name; default: the newest that is not finished.
+    """
+    with stored() as here:
+        facts, folder = choose_unfinished(here.link, bag), here.folder
+    label = f"bag {facts.bag} ({screen.plain(facts.name)})"
+    if facts.phase in (BagPhase.FINISHED, BagPhase.CANCELLED):
+        click.echo(f"{label} is {facts.phase} already: there is nothing to cancel.")
+        return 0
+    _confirm(label, facts, yes)
+    from tailrace.cli.changing import change
+
+    taken = change(folder, facts.bag, Change.CANCEL, why="cancelled by its owner")
+    ended = "; the server ends its tasks" if taken else ""
+    click.echo(f"{label} is cancelled{ended}. Results so far: `tailrace results {facts.bag}`")
+    return 0
+
+
+def _confirm(label: str, facts: BagFacts, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        remedy = f"To cancel without being asked: `tailrace cancel {facts.bag} --yes`."
+        raise BadInput(f"{label} is not cancelled: nobody can be asked here", remedy=remedy)
+    click.confirm(f"Cancel {label}, with {standing.left(facts):,} tasks left?", abort=True)

@@ -1,0 +1,157 @@
+"""Results to a stream or a file, in a format and with chosen columns."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, TextIO
+
+import click
+import msgspec
+
+from tailrace.bag.tables import near
+from tailrace.cli import screen
+from tailrace.errors import BadInput
+from tailrace.report.columns import find_columns, readable_twice
+from tailrace.report.record import Result
+from tailrace.report.results import cell, write_csv, write_json, write_json_lines
+
+FIRST_ROWS, LAST_ROWS = 20, 10
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+def deliver(
+    results: Iterable[Result],
+    form: Format,
+    path: Path | None,
+    *,
+    columns: list[str] | None,
+    every: bool,
+) -> None:
+    if form is Format.PARQUET:
+        _parquet(results, path, columns)
+        return
+    with _opened(path) as out:
+        if columns is not None:
+            _chosen(results, form, out, columns, every)
+        elif form is Format.TABLE:
+            _table(results, out, every)
+        else:
+            _WRITERS[form](results, out)
+
+
+_WRITERS: dict[Format, Callable[[Iterable[Result], TextIO], None]] = {
+    Format.CSV: write_csv,
+    Format.JSON: write_json,
+    Format.JSONL: write_json_lines,
+}
+
+
+def _table(results: Iterable[Result], out: TextIO, every: bool) -> None:
+    from tailrace.report.table import results_table
+
+    screen.print_table(results_table(results, every=every), out)
+
+
+def _parquet(results: Iterable[Result], path: Path | None, columns: list[str] | None) -> None:
+    from tailrace.report.parquet import write_parquet
+
+    if columns is not None:
+        remedy = "Write all columns and choose when you read; Parquet reads only what is asked."
+        raise BadInput("--columns does not go with Parquet", remedy=remedy)
+    assert path is not None
+    with _told(path):
+        for note in write_parquet(results, path):
+            click.echo(f"tailrace: {note}", err=True)
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[TextIO]:
+    """A file appears whole or not at all."""
+    if path is None:
+        yield click.get_text_stream("stdout", encoding="utf-8")
+        return
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with _told(path):
+        try:
+            with open(unfinished, "w", encoding="utf-8", newline="") as file:
+                yield file
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        remedy = "Name a file in a folder that exists and that you may write to."
+        raise BadInput(f"{path}: {error.strerror}", remedy=remedy) from error
+
+
+def _chosen(
+    results: Iterable[Result], form: Format, out: TextIO, columns: list[str], every: bool
+) -> None:
+    with readable_twice(results) as rows:
+        found = find_columns(rows)
+        places = [_place(found.names, name) for name in columns]
+        cells = ([row[i] for i in places] for row in map(found.row, rows))
+        names = [found.names[i] for i in places]
+        if form is Format.TABLE:
+            screen.print_table(_plain_table(names, cells, every), out)
+        elif form is Format.CSV:
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows([cell(item) for item in row] for row in cells)
+        else:
+            _objects((dict(zip(names, row, strict=True)) for row in cells), form, out)
+
+
+def _place(names: list[str], name: str) -> int:
+    """Under its full name, or the key of a value without `value.`."""
+    for known in (name, f"value.{name}", f"param.{name}"):
+        if known in names:
+            return names.index(known)
+    raise BadInput(
+        f"there is no column {name!r}", remedy=f"There are: {', '.join(names)}{near(name, names)}"
+    )
+
+
+def _objects(objects: Iterable[dict[str, Any]], form: Format, out: TextIO) -> None:
+    encode = msgspec.json.Encoder().encode
+    if form is Format.JSONL:
+        out.writelines(encode(item).decode() + "\n" for item in objects)
+        return
+    between = "[\n"
+    for item in objects:
+        out.write(between + encode(item).decode())
+        between = ",\n"
+    out.write("[]\n" if between == "[\n" else "\n]\n")
+
+
+def _plain_table(names: list[str], rows: Iterable[list[Any]], every: bool) -> Any:
+    shown = list(rows)
+    hidden = 0 if every else len(shown) - FIRST_ROWS - LAST_ROWS
+    if hidden > 0:
+        middle = [["…"] * len(names)]
+        shown = shown[:FIRST_ROWS] + middle + shown[-LAST_ROWS:]
+    table = screen.table(names, [[_show(item) for item in row] for row in shown])
+    if hidden > 0:
+        table.caption, table.caption_justify = f"… {hidden:,} more, use --all", "left"
+    return table
+
+
+def _show(item: Any) -> str:
+    return "" if item is None else screen.short(str(cell(item)).strip(), 200)

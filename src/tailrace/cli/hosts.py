@@ -1,0 +1,79 @@
+"""`tailrace hosts`: the machines that worked here."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from tailrace.cli import screen
+from tailrace.cli.stored import Stored, stored
+from tailrace.quantities import show_size
+from tailrace.report import words
+from tailrace.server import reading
+from tailrace.server.reading import HostFacts
+
+HEAD = ("host", "name", "pool", "kind", "cores", "memory", "attempts", "out", "booked", "state")
+NUMBERS = ("cores", "memory", "attempts", "out", "booked")
+
+
+@click.command(epilog="Examples: `tailrace hosts` · `tailrace explain HOST` says more of one")
+@click.option("--json", "as_json", is_flag=True, help="As JSON; moments are microseconds.")
+def command(as_json: bool) -> int:
+    """List the machines that worked here.
+
+    `out` are attempts a host holds, `booked` failures laid to it rather than to a task.
+    """
+    with stored() as here:
+        found = reading.hosts(here.link)
+        if as_json:
+            told = [_told(here, host) for host in found]
+            click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
+        elif not found:
+            click.echo("No host has worked here yet.")
+        else:
+            screen.print_table(screen.table(HEAD, [_row(here, host) for host in found], NUMBERS))
+    return 0
+
+
+def _row(here: Stored, host: HostFacts) -> tuple[object, ...]:
+    capacity = host.row.capacity
+    return (
+        host.row.host,
+        host.about.get("name", ""),
+        host.row.pool,
+        host.row.kind,
+        f"{capacity.get('cores', 0) / 1000:g}",
+        show_size(capacity.get("memory", 0)),
+        f"{host.attempts:,}",
+        f"{host.live:,}" if here.served else "0",
+        f"{host.row.booked:,}",
+        state(here, host),
+    )
+
+
+def state(here: Stored, host: HostFacts) -> str:
+    left = host.row.excluded_until_us - time.time_ns() // 1000
+    if left > 0:
+        return f"excluded for {words.duration(left)} more"
+    if here.served and host.live:
+        return "at work"
+    return f"last noted {words.moment(host.last_seen_us)[:19]}"
+
+
+def _told(here: Stored, host: HostFacts) -> dict[str, Any]:
+    row: dict[str, Any] = msgspec.to_builtins(host.row)
+    row.pop("type", None)
+    return {
+        **row,
+        "booked": host.row.booked,
+        "succeeded": host.row.succeeded,
+        "about": host.about,
+        "first_seen_us": host.first_seen_us,
+        "last_seen_us": host.last_seen_us,
+        "attempts": host.attempts,
+        "live": host.live,
+        "state": state(here, host),
+    }

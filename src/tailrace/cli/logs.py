@@ -1,0 +1,115 @@
+"""`tailrace logs`: what a task wrote, attempt by attempt."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from tailrace.cli import naming, screen
+from tailrace.cli.stored import Stored, stored
+from tailrace.errors import BadInput
+from tailrace.report import words
+from tailrace.server import reading
+from tailrace.server.protocol import WorkResult
+from tailrace.server.reading import AttemptFacts
+
+
+@click.command(
+    epilog="Examples: `tailrace logs 17` · `tailrace logs alpha=0.1,seed=3` · "
+    "`tailrace logs 2/17 --stderr | less`"
+)
+@click.argument("task")
+@click.option("--bag", help="Number or name; default: the newest.")
+@click.option("--attempt", type=int, help="Only this attempt, by its number.")
+@click.option("--stdout", "stream", flag_value="stdout", help="Only its stdout, as it was kept.")
+@click.option("--stderr", "stream", flag_value="stderr", help="Only its stderr, as it was kept.")
+def command(task: str, bag: str | None, attempt: int | None, stream: str | None) -> int:
+    """Print what TASK wrote: when and where each attempt ran, why it was sent, how it ended.
+
+    TASK is a number, values such as alpha=0.1,seed=3, or BAG/TASK. With --stdout or --stderr it is
+    the accepted attempt's, or the last one's, unless --attempt names another.
+    """
+    with stored() as here:
+        facts, index = naming.task(here.link, task, bag)
+        found = _chosen(list(reading.attempts(here.link, facts.bag, index)), attempt, index)
+        if stream is not None:
+            _print_stream(found, stream)
+        else:
+            _print_all(here, facts.bag, index, found)
+    return 0
+
+
+def _chosen(found: list[AttemptFacts], number: int | None, index: int) -> list[AttemptFacts]:
+    if number is None:
+        return found
+    chosen = [attempt for attempt in found if attempt.attempt == number]
+    if not chosen:
+        known = ", ".join(str(attempt.attempt) for attempt in found) or "none"
+        message = f"task {index} has no attempt {number}"
+        raise BadInput(message, remedy=f"Its attempts are: {known}.")
+    return chosen
+
+
+def _print_stream(found: list[AttemptFacts], stream: str) -> None:
+    """Raw into a pipe; on a terminal a task's escapes are not obeyed."""
+    best = [a for a in found if a.accepted] or [a for a in found if a.result] or found
+    result = best[-1].result if best else None
+    text = getattr(result, stream) if result else ""
+    tidy = screen.plain_lines(text) if sys.stdout.isatty() else text
+    click.get_text_stream("stdout", encoding="utf-8", errors="replace").write(tidy)
+
+
+def _print_all(here: Stored, bag: int, index: int, found: list[AttemptFacts]) -> None:
+    task = reading.content(here.link, bag).task(index)
+    click.echo(f"task {bag}/{index}: {screen.short(task.text(), 1000)}")
+    if not found:
+        click.echo("It was not sent yet.")
+    for attempt in found:
+        click.echo()
+        for line in _told(attempt, served=here.served):
+            click.echo(line)
+
+
+def _told(attempt: AttemptFacts, *, served: bool) -> Iterator[str]:
+    sent = words.moment(attempt.sent_us)
+    yield f"attempt {attempt.attempt}, sent {sent} to {attempt.host}"
+    yield f"  why: {screen.plain(attempt.why)}"
+    yield f"  {ending(attempt, served=served)}"
+    if attempt.result is not None:
+        yield from _stream("stdout", attempt.result.stdout, attempt.result.stdout_bytes)
+        yield from _stream("stderr", attempt.result.stderr, attempt.result.stderr_bytes)
+
+
+def ending(attempt: AttemptFacts, *, served: bool) -> str:
+    """How it ended, in a few words."""
+    if attempt.outcome is None:
+        return "has not ended" if served else "had not ended when its server did"
+    parts = [str(attempt.outcome).replace("_", " ")]
+    result = attempt.result
+    if result is not None:
+        parts += _details(result)
+    elif attempt.ended_us is not None:
+        parts.append(f"after {words.duration(attempt.ended_us - attempt.sent_us)}")
+    if attempt.accepted:
+        parts.append("accepted")
+    return ", ".join(parts)
+
+
+def _details(result: WorkResult) -> list[str]:
+    parts = [] if result.exit is None else [f"exit {result.exit}"]
+    parts.append(f"ran {words.duration(result.run_us)}")
+    if result.memory:
+        from tailrace.quantities import show_size
+
+        parts.append(show_size(result.memory))
+    return [*parts, screen.short(result.error, 400)] if result.error else parts
+
+
+def _stream(name: str, text: str, size: int) -> Iterator[str]:
+    if not text:
+        yield f"  {name}: nothing"
+        return
+    yield f"  {name}, {words.count(size, 'byte')}:"
+    yield from (f"    {line}" for line in screen.plain_lines(text).rstrip("\n").split("\n"))

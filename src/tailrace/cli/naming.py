@@ -1,0 +1,26 @@
+"""Which tasks of which bag are meant: `17`, `alpha=0.1,seed=3`, `3/17`."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from tailrace.cli.choosing import choose
+from tailrace.server import reading
+from tailrace.server.reading import BagFacts
+
+
+def task(link: sqlite3.Connection, text: str, bag: str | None) -> tuple[BagFacts, int]:
+    """One task, of the bag named before a slash or by `--bag`, else of the newest."""
+    before, slash, behind = text.partition("/")
+    if bag is None and slash and is_bag(link, before):
+        bag, text = before, behind
+    facts = choose(link, bag)
+    return facts, reading.content(link, facts.bag).find(text)
+
+
+def is_bag(link: sqlite3.Connection, text: str) -> bool:
+    return any(text in (str(bag), name) for bag, name in _names(link))
+
+
+def _names(link: sqlite3.Connection) -> list[tuple[int, str]]:
+    return link.execute("SELECT bag, name FROM bags").fetchall()

@@ -1,0 +1,97 @@
+"""`tailrace retry`: failed tasks are tried again."""
+
+from __future__ import annotations
+
+import click
+
+from tailrace.bag.outcome import Outcome
+from tailrace.cli import naming, screen
+from tailrace.cli.choosing import choose
+from tailrace.cli.stored import Stored, stored
+from tailrace.errors import BadInput
+from tailrace.report import words
+from tailrace.scheduler.events import Change
+from tailrace.server import reading
+from tailrace.server.protocol import WorkResult
+from tailrace.server.reading import BagFacts
+
+
+@click.command(
+    epilog="Examples: `tailrace retry` · `tailrace retry 2` · `tailrace retry --match 'disk full'` "
+    "· `tailrace retry 2 17 alpha=0.1,seed=3`"
+)
+@click.argument("words_", nargs=-1, metavar="[BAG] [TASK]...")
+@click.option("--bag", help="Number or name; then all words are tasks.")
+@click.option("--match", metavar="TEXT", help="Only tasks whose error or stderr holds TEXT.")
+def command(words_: tuple[str, ...], bag: str | None, match: str | None) -> int:
+    """Try failed tasks again: all, those that said TEXT, or those named.
+
+    The first word is the BAG if there is one of that number or name; default: the newest. Further
+    words are tasks, by number or by values. A server that runs takes them at once; otherwise
+    `tailrace resume` does.
+    """
+    with stored() as here:
+        facts, tasks = _named(here, words_, bag)
+        chosen = _failed(here, facts, tasks, match)
+        folder = here.folder
+    if not chosen:
+        click.echo(f"Bag {facts.bag} ({screen.plain(facts.name)}) has no failed task.")
+        return 0
+    from tailrace.cli.changing import change
+
+    taken = change(folder, facts.bag, Change.RETRY, tuple(chosen))
+    count = words.count(len(chosen), "task")
+    then = (
+        f"follow with `tailrace watch {facts.bag}`" if taken else f"`tailrace resume {facts.bag}`"
+    )
+    done = "the server tries them again" if taken else "nothing runs now; start with"
+    click.echo(f"{count} of bag {facts.bag} will be tried again: {done}; {then}" if taken else
+               f"{count} of bag {facts.bag} will be tried again; {done} {then}")  # fmt: skip
+    return 0
+
+
+def _named(
+    here: Stored, given: tuple[str, ...], bag: str | None
+) -> tuple[BagFacts, list[int] | None]:
+    if bag is None and given and naming.is_bag(here.link, given[0]):
+        bag, given = given[0], given[1:]
+    if not given:
+        return choose(here.link, bag), None
+    found = [naming.task(here.link, text, bag) for text in given]
+    if len({facts.bag for facts, _ in found}) > 1:
+        raise BadInput("these tasks are of several bags", remedy="Retry one bag at a time.")
+    return found[0][0], [index for _, index in found]
+
+
+def _failed(here: Stored, facts: BagFacts, tasks: list[int] | None, match: str | None) -> list[int]:
+    failed = {index: _said(how, told) for index, how, told in reading.failed(here.link, facts.bag)}
+    for index in tasks or ():
+        if index not in failed:
+            _refuse(facts, index)
+    chosen = [index for index in (failed if tasks is None else tasks)]
+    if match is None:
+        return chosen
+    found = [index for index in chosen if match in failed[index]]
+    if not found and chosen:
+        _no_match(match, len(chosen), failed[chosen[0]])
+    return found
+
+
+def _said(outcome: Outcome, told: WorkResult | None) -> str:
+    how = str(outcome).replace("_", " ")
+    return f"{how}\n{told.error}\n{told.stderr}" if told else how
+
+
+def _refuse(facts: BagFacts, index: int) -> None:
+    raise BadInput(
+        f"task {index} of bag {facts.bag} has not failed",
+        remedy=f"`tailrace results {facts.bag} --failed` lists those that have.",
+    )
+
+
+def _no_match(match: str, count: int, example: str) -> None:
+    last = screen.short(example.strip().rpartition("\n")[2], 200)
+    raise BadInput(
+        f"none of the {words.count(count, 'failed task')} says {match!r}",
+        remedy=f"One says: {last}",
+    )

@@ -1,0 +1,50 @@
+"""How a bag stands, in words, and what its owner may do next."""
+
+from __future__ import annotations
+
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.reading import BagFacts
+
+_WORDS = {
+    BagPhase.RUNNING: "running",
+    BagPhase.PAUSED: "paused",
+    BagPhase.BRAKED: "paused by a brake",
+    BagPhase.STOPPED: "stopped by the budget",
+    BagPhase.CANCELLED: "cancelled",
+    BagPhase.FINISHED: "finished",
+}
+
+
+def phase(facts: BagFacts, *, served: bool) -> str:
+    """A bag that runs without a server was interrupted, however its server ended."""
+    if facts.phase == BagPhase.RUNNING and not served:
+        return "interrupted"
+    if facts.phase == BagPhase.PAUSED and facts.why.startswith("interrupted"):
+        return "interrupted"
+    return _WORDS[BagPhase(facts.phase)]
+
+
+def reason(facts: BagFacts) -> str:
+    """Why, where the phase does not say it already."""
+    return "" if facts.why.startswith("interrupted") else facts.why
+
+
+def left(facts: BagFacts) -> int:
+    return facts.count - facts.done
+
+
+def next_steps(facts: BagFacts, *, served: bool) -> list[tuple[str, str]]:
+    """Commands and what each is for."""
+    steps: list[tuple[str, str]] = []
+    number = facts.bag
+    if served and facts.phase == BagPhase.RUNNING:
+        steps.append((f"tailrace watch {number}", "follow it"))
+    elif left(facts):
+        steps.append((f"tailrace resume {number}", f"go on with the {left(facts):,} left"))
+    if facts.failed:
+        steps.append((f"tailrace retry {number}", f"try the {facts.failed:,} failed again"))
+    if facts.done:
+        steps.append((f"tailrace results {number}", "see what came out"))
+    if facts.phase == BagPhase.BRAKED:
+        steps.append((f"tailrace explain {number}", "why it was paused"))
+    return steps

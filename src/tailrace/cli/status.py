@@ -1,0 +1,150 @@
+"""`tailrace status`: the bags of this folder, or one of them more closely."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from tailrace.cli import screen, standing
+from tailrace.cli.choosing import choose
+from tailrace.cli.stored import Stored, stored
+from tailrace.report import words
+from tailrace.report.failures import FailureGroup
+from tailrace.server import reading
+from tailrace.server.reading import BagFacts
+from tailrace.server.recording import failures
+
+HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
+NUMBERS = ("bag", "tasks", "done", "failed", "left", "took")
+MOST_GROUPS = 10
+
+
+@click.command(
+    epilog="Examples: `tailrace status` · `tailrace status 2` · `tailrace status --json`"
+)
+@click.argument("bag", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As JSON; moments are microseconds.")
+def command(bag: str | None, as_json: bool) -> int:
+    """Show the bags of this folder and how far they are.
+
+    BAG is a number or a name; with it, more is told: failures in groups, and what to do next.
+    """
+    with stored() as here:
+        if as_json:
+            click.echo(msgspec.json.format(msgspec.json.encode(_told(here, bag))).decode())
+        elif bag is None:
+            show_all(here)
+        else:
+            show_one(here, choose(here.link, bag))
+    return 0
+
+
+def show_all(here: Stored) -> None:
+    bags = reading.bags(here.link)
+    if not bags:
+        click.echo("There is no bag here yet. Start one with `tailrace run`.")
+        return
+    screen.print_table(screen.table(HEAD, [_row(here, facts) for facts in bags], NUMBERS))
+    click.echo(f"\n{_server(here)}")
+    _print_next(here, bags[-1])
+
+
+def _row(here: Stored, facts: BagFacts) -> tuple[object, ...]:
+    return (
+        facts.bag,
+        screen.short(facts.name, 40),
+        standing.phase(facts, served=here.served),
+        f"{facts.count:,}",
+        f"{facts.done:,}",
+        f"{facts.failed:,}",
+        f"{standing.left(facts):,}",
+        words.moment(facts.submitted_us)[:19],
+        words.duration(_took_us(here, facts)),
+    )
+
+
+def _took_us(here: Stored, facts: BagFacts) -> int:
+    """To its end; while it runs, to now; without a server, to the last thing that happened."""
+    running = here.now_us if facts.phase == "running" else None
+    end = facts.ended_us or running or reading.last_moment(here.link, facts.bag)
+    return max(end - facts.submitted_us, 0)
+
+
+def _server(here: Stored) -> str:
+    if here.server is None:
+        return "No server runs here now."
+    return f"A server runs here now: {here.server.address} (process {here.server.pid})."
+
+
+def _print_next(here: Stored, facts: BagFacts) -> None:
+    for step, what in standing.next_steps(facts, served=here.served):
+        click.echo(f"  {step:<24} {what}")
+
+
+def show_one(here: Stored, facts: BagFacts) -> None:
+    why = screen.plain(standing.reason(facts))
+    state = standing.phase(facts, served=here.served)
+    folder = reading.content(here.link, facts.bag).spec.folder
+    click.echo(f"bag {facts.bag} ({screen.plain(facts.name)}): {state}{why and f': {why}'}")
+    click.echo(f"  {_counts(here, facts)}")
+    click.echo(f"  submitted {words.moment(facts.submitted_us)} in {screen.plain(folder)}")
+    _print_failures(failures(here.link, facts.bag))
+    click.echo(f"  {_server(here)}")
+    _print_next(here, facts)
+
+
+def _counts(here: Stored, facts: BagFacts) -> str:
+    parts = [f"{facts.succeeded:,} succeeded", f"{facts.failed:,} failed"]
+    if standing.left(facts):
+        parts.append(f"{standing.left(facts):,} left")
+    if facts.live and here.served:
+        parts.append(f"{facts.live:,} sent")
+    took = words.duration(_took_us(here, facts))
+    return f"{words.count(facts.count, 'task')}: {', '.join(parts)}; {took}"
+
+
+def _print_failures(groups: list[FailureGroup]) -> None:
+    if groups:
+        click.echo("  what went wrong:")
+    for group in groups[:MOST_GROUPS]:
+        click.echo(f"    {failure(group)}")
+    if len(groups) > MOST_GROUPS:
+        more = words.count(len(groups) - MOST_GROUPS, "kind")
+        click.echo(f"    … and {more} more; `tailrace report` lists them")
+
+
+def failure(group: FailureGroup) -> str:
+    """One line: how many, how, the text, and which tasks."""
+    code = "" if group.exit is None else f", exit {group.exit}"
+    how = str(group.outcome).replace("_", " ")
+    text = screen.short(group.text, 200) or "(nothing said)"
+    tasks = ", ".join(map(str, group.examples)) + ", …" * (group.tasks > len(group.examples))
+    saved = "" if group.unsaved else "; later attempts saved them"
+    return f"{words.count(group.tasks, 'task')} ({how}{code}): {text}  [task {tasks}{saved}]"
+
+
+def _told(here: Stored, bag: str | None) -> dict[str, Any]:
+    if bag is None:
+        bags = [_facts(here, facts) for facts in reading.bags(here.link)]
+        return {"server": _about(here), "bags": bags}
+    facts = choose(here.link, bag)
+    groups = failures(here.link, facts.bag)
+    return {**_facts(here, facts), "server": _about(here), "failures": groups}
+
+
+def _about(here: Stored) -> dict[str, Any] | None:
+    """Without its token."""
+    owner = here.server
+    return None if owner is None else {"address": owner.address, "pid": owner.pid}
+
+
+def _facts(here: Stored, facts: BagFacts) -> dict[str, Any]:
+    return {
+        **msgspec.to_builtins(facts),
+        "state": standing.phase(facts, served=here.served),
+        "left": standing.left(facts),
+        "took_us": _took_us(here, facts),
+        "next": [step for step, _ in standing.next_steps(facts, served=here.served)],
+    }

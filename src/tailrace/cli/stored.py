@@ -1,0 +1,44 @@
+"""The store that commands read: the nearest one, and whether a server runs on it."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from tailrace.cli import place
+from tailrace.server import lock, reading
+from tailrace.server.lock import Owner
+
+
+class Stored(NamedTuple):
+    folder: Path
+    link: sqlite3.Connection
+    server: Owner | None  # who runs on it now
+
+    @property
+    def served(self) -> bool:
+        return self.server is not None
+
+    @property
+    def now_us(self) -> int | None:
+        """The time while a server runs; without one nothing moves."""
+        return time.time_ns() // 1000 if self.server else None
+
+
+@contextmanager
+def stored() -> Iterator[Stored]:
+    """Whatever is wrong with the file is told in one sentence."""
+    folder = place.nearest()
+    link = reading.open_store(folder)
+    try:
+        yield Stored(folder, link, lock.alive(folder))
+    except (sqlite3.DatabaseError, msgspec.MsgspecError) as error:
+        raise reading.damaged(folder, error) from error
+    finally:
+        link.close()

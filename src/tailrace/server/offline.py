@@ -1,0 +1,60 @@
+"""A change to a bag while no server runs: told to the scheduler, committed, and nothing started.
+
+The scheduler is told of no pools, so that it takes no leases; a server that starts later restores
+it from the tables as after any other end.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from types import TracebackType
+
+from tailrace.errors import StoreError
+from tailrace.scheduler.brain import Scheduler
+from tailrace.scheduler.events import BagChanged
+from tailrace.server.clock import Clock
+from tailrace.server.ledger import Ledger
+from tailrace.server.lock import Lock
+from tailrace.server.store import Store
+
+
+class Offline:
+    """Holds the store's lock inside `with`, as a server would."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> Offline:
+        self._lock = Lock(self._folder)
+        try:
+            self._store = Store(self._folder / "store.db")
+            self._store.begin_epoch()
+        except BaseException:
+            self._lock.free()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self._store.close()
+        self._lock.free()
+
+    def tell(self, event: BagChanged) -> None:
+        now, rows = Clock().now(), self._store.restored()
+        scheduler = Scheduler()
+        scheduler.restore(rows, now)
+        ledger = Ledger(True, {})
+        ledger.begin(now, scheduler.state, rows)
+        ledger.enter(event, scheduler.handle(event, now))
+        try:
+            self._store.commit(ledger.batch())
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{self._store.path}: cannot be written: {error}.",
+                remedy="If the disk is full, free some; nothing was changed.",
+            ) from error
