@@ -359,7 +359,7 @@ def test_it_ends_tasks_before_its_end_of_life() -> None:
 
 
 def test_attempts_ahead_of_the_room_are_few_and_only_short_ones() -> None:
-    one, seq = running(*range(1, 101), standby=64)
+    one, _ = running(*range(1, 101), standby=64)
     assert len(one.running) == 2  # nothing is known of their length yet
     for attempt in range(1, 20):
         one.ended(attempt, succeeded(attempt, 1000), S)

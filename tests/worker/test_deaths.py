@@ -13,8 +13,6 @@ import pytest
 from .conftest import Worker, alive, wait_for, wait_for_pid
 from .scripted_desk import ScriptedDesk
 
-pytestmark = pytest.mark.real
-
 Start = Callable[..., Worker]
 
 

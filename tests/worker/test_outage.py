@@ -13,8 +13,6 @@ from tailrace.worker.spool import Spool
 from .conftest import Worker, wait_for
 from .scripted_desk import Json, ScriptedDesk
 
-pytestmark = pytest.mark.real
-
 
 def test_tasks_go_on_while_the_server_is_gone_and_results_arrive_once(
     desk: ScriptedDesk, worker: Worker, tmp_path: Path

@@ -1,4 +1,4 @@
-"""Staged attempts: a folder of their own, inputs that cannot be hurt, outputs that are looked at."""
+"""Staged attempts: a folder of their own, inputs that cannot be hurt, outputs looked at."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 
 from .conftest import Worker, wait_for
 from .scripted_desk import Json, ScriptedDesk
-
-pytestmark = pytest.mark.real
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ import pytest
 from .conftest import Worker, alive, wait_for, wait_for_pid
 from .scripted_desk import Json, ScriptedDesk
 
-pytestmark = pytest.mark.real
-
 
 def run(desk: ScriptedDesk, **order: object) -> Json:
     """One attempt of one bag; what belongs to the bag goes there."""
@@ -211,7 +209,7 @@ def test_tasks_run_in_the_folder_of_their_bag(
 
 def test_the_environment(desk: ScriptedDesk, worker: Worker) -> None:
     result = run(desk, argv=["env"], env={"B": "task", "OMP_NUM_THREADS": "7"},
-                 needs={"cores": 2000}, **{"keep_output": 100_000})  # fmt: skip
+                 needs={"cores": 2000}, keep_output=100_000)  # fmt: skip
     seen = dict(line.split("=", 1) for line in result["stdout"].splitlines() if "=" in line)
     assert seen["B"] == "task" and seen["PATH"] == os.environ["PATH"]
     assert seen["OMP_NUM_THREADS"] == "7" and seen["MKL_NUM_THREADS"] == "2"

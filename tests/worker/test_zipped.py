@@ -49,7 +49,6 @@ def test_the_agent_has_no_clock_no_system_and_no_randomness() -> None:
         assert not imported & {"os", "time", "random", "threading", "socket", "uuid", "datetime"}
 
 
-@pytest.mark.real
 @pytest.mark.parametrize("python", [sys.executable, "pypy3"], ids=["this", "pypy3"])
 def test_the_zipped_worker_runs_tasks(
     desk: ScriptedDesk, start: Callable[..., Worker], tmp_path: Path, python: str

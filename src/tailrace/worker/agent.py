@@ -77,7 +77,7 @@ class Agent:
         self.gone: Optional[Exit] = None
         self._line = Line(f"{identity.get('host')}/{session}", now)
         self._terms: Dict[str, Json] = {}
-        self._wait_s = wait_s
+        self._wait_s = self._contact_s = wait_s
         self._idle_after = None if idle_after_s is None else int(idle_after_s * SECOND)
         self._idle_since = now
         self._was_busy = False
@@ -185,7 +185,7 @@ class Agent:
         self._terms.update(reply.get("bags") or {})
         contact_s = reply.get("contact_s")
         if contact_s:
-            self._wait_s = min(self._wait_s, float(contact_s))
+            self._contact_s = float(contact_s)
 
     def _forget(self, acked: Iterable[int], effects: Effects) -> None:
         known = tuple(attempt for attempt in acked if self.kept.pop(attempt, None) is not None)
@@ -382,7 +382,7 @@ class Agent:
             effects.append(Abandon(line.in_hand))
             line.hang_up()
         results, rest = self._results_to_send()
-        wait_s = 0.0 if self._leaving is not None else self._wait_s
+        wait_s = 0.0 if self._leaving is not None else min(self._wait_s, self._contact_s)
         seq = line.make(frozenset(result["attempt"] for result in results), wait_s, now)
         # What did not fit goes with the next call, made as soon as this one is answered.
         self._fresh_since = now - GATHER if rest else None

@@ -7,12 +7,13 @@ import signal
 from typing import Any, Dict, List, Optional
 
 from . import spawn
-from .ring import Slot, read_printed
+from .ring import Slot, read_printed, remove
 from .room import ONE_CORE
 from .staging import Refused, attempt_folder, collect
-from .value import Unusable, remove, value_of
+from .value import Unusable, value_of
 
 KEEP_OUTPUT = 65536
+KEEP_AT_MOST = 8 << 20  # what is left of a file that was punched
 Json = Dict[str, Any]
 
 
@@ -91,7 +92,8 @@ class Attempt:
     def result(self) -> Json:
         """Reads what it printed and left, and makes its slot ready for the next."""
         assert self.slot is not None and self.status is not None
-        slot, keep = self.slot, int(self.terms.get("keep_output") or KEEP_OUTPUT)
+        slot = self.slot
+        keep = min(int(self.terms.get("keep_output") or KEEP_OUTPUT), KEEP_AT_MOST)
         result = self._blank()
         out, err = read_printed(slot.out, keep), read_printed(slot.err, keep)
         result["stdout"], result["stdout_bytes"] = out.text, out.size

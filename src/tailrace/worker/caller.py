@@ -103,7 +103,10 @@ class Caller:
         if response.will_close:
             self._close()
         if response.status == 200:
-            return Answer(seq, 200, json.loads(data), None, "")
+            reply = json.loads(data)
+            if isinstance(reply, dict):
+                return Answer(seq, 200, reply, None, "")
+            return Answer(seq, None, None, None, "the answer is no JSON object")
         text = data[:200].decode("utf-8", "replace")
         return Answer(seq, response.status, None, _seconds(response.getheader("Retry-After")), text)
 

@@ -40,7 +40,8 @@ class Client:
     def __init__(self, options: Any, folder: Folder, token: str) -> None:
         self._options = options
         become_subreaper()
-        self._end_strays(folder)
+        if folder.used_before():
+            self._end_strays(folder)
         self._wakes, self._wake_fd = os.pipe()
         for fd in (self._wakes, self._wake_fd):
             os.set_blocking(fd, False)

@@ -43,6 +43,9 @@ class Folder:
     def spool_path(self) -> str:
         return self._at("spool")
 
+    def used_before(self) -> bool:
+        return bool(self._read("session"))
+
     def host(self) -> str:
         """The name of this machine's record, made up when a worker first starts here."""
         name = self._read("host")

@@ -121,7 +121,7 @@ class Keeper:
             self._poll.modify(fd, select.POLLIN)
 
     def _patience_ms(self) -> Optional[int]:
-        due = [self._send_by, self._limits.next_look(self._by_pid.values()), self._orphans.due]
+        due = [self._send_by, self._limits.due, self._orphans.due]
         if self._usage_every and self._by_pid:
             due.append(self._usage_at)
         times = [time_ for time_ in due if time_ is not None]

@@ -27,19 +27,23 @@ class Limits:
     def __init__(self, family: tree.Tree) -> None:
         self._tree = family
         self._written: Dict[int, Dict[int, int]] = {}  # bytes by attempt and process
+        self.due: Optional[float] = None  # when to look next; early does no harm
 
     def begin(self, attempt: Attempt) -> None:
         attempt.look_at = time.monotonic() + FIRST_LOOKS[0]
+        self._look_by(_next_of(attempt))
 
     def forget(self, attempt: Attempt) -> None:
         self._written.pop(attempt.id, None)
 
-    def next_look(self, attempts: Iterable[Attempt]) -> Optional[float]:
-        times = [min(filter(None, (_time_ends(a), a.kill_at, a.look_at))) for a in attempts]
-        return min(times) if times else None
+    def _look_by(self, when: float) -> None:
+        self.due = when if self.due is None else min(self.due, when)
 
     def look(self, attempts: Iterable[Attempt], orphans_of: Callable[[int], List[int]]) -> None:
         now = time.monotonic()
+        if self.due is None or now < self.due:
+            return
+        self.due = None
         parents: Optional[Dict[int, int]] = None
         for attempt in list(attempts):
             ends = _time_ends(attempt)
@@ -48,14 +52,14 @@ class Limits:
             if attempt.kill_at is not None and now >= attempt.kill_at:
                 attempt.kill_at = now + 1.0
                 self._signal(attempt, signal.SIGKILL, orphans_of)
-            if now < attempt.look_at:
-                continue
-            self._look_at_output(attempt, now)
-            if attempt.outcome is None and _limited(attempt):
-                parents = self._tree.look() if parents is None else parents
-                family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
-                self._look_at_memory(attempt, family)
-                self._look_at_disk(attempt, family)
+            if now >= attempt.look_at:
+                self._look_at_output(attempt, now)
+                if attempt.outcome is None and _limited(attempt):
+                    parents = self._tree.look() if parents is None else parents
+                    family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
+                    self._look_at_memory(attempt, family)
+                    self._look_at_disk(attempt, family)
+            self._look_by(_next_of(attempt))
 
     def end(self, attempt: Attempt, outcome: str, limit: Optional[str], grace_s: float) -> None:
         """TERM now, KILL after the grace; who was first said why it ends."""
@@ -63,6 +67,7 @@ class Limits:
             return
         attempt.outcome, attempt.limit = outcome, limit
         attempt.kill_at = time.monotonic() + grace_s
+        self._look_by(attempt.kill_at)
         if grace_s > 0:
             self._signal(attempt, signal.SIGTERM, lambda _: [])
 
@@ -109,6 +114,11 @@ class Limits:
             used = sum(written.values())
         if used > limit:
             self.end(attempt, "over_limit", "disk", 0)
+
+
+def _next_of(attempt: Attempt) -> float:
+    times = (_time_ends(attempt), attempt.kill_at, attempt.look_at)
+    return min(when for when in times if when is not None)
 
 
 def _limited(attempt: Attempt) -> bool:

@@ -82,7 +82,7 @@ class Ring:
         self._made = 0
         os.makedirs(folder, exist_ok=True)
         for name in os.listdir(folder):  # of an earlier worker
-            os.unlink(os.path.join(folder, name))
+            remove(os.path.join(folder, name))
 
     def take(self) -> Slot:
         if self._free:
@@ -92,6 +92,17 @@ class Ring:
 
     def give_back(self, slot: Slot) -> None:
         self._free.append(slot)
+
+
+def remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except IsADirectoryError:
+        import shutil
+
+        shutil.rmtree(path, ignore_errors=True)
+    except OSError:
+        pass
 
 
 def _nameless(path: str) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections import deque
 from typing import Any, Dict, Pattern, Tuple
 
-from .ring import read_tail
+from .ring import read_tail, remove
 
 VALUE_BYTES = 1 << 20
 # A regex is looked for in the end of stdout only: this much.
@@ -39,10 +40,13 @@ def _line_guess(size: int) -> int:
 
 def _from_file(path: str) -> Tuple[bool, Any]:
     try:
-        size = os.stat(path).st_size
+        there = os.stat(path)
     except FileNotFoundError:
         return False, None
+    size = there.st_size
     try:
+        if not stat.S_ISREG(there.st_mode):
+            raise Unusable("$TAILRACE_RESULT is not a file")
         if size > VALUE_BYTES:
             raise Unusable(f"$TAILRACE_RESULT has {size} bytes, at most {VALUE_BYTES} are taken")
         with open(path, "rb") as file:
@@ -52,15 +56,6 @@ def _from_file(path: str) -> Tuple[bool, Any]:
         raise Unusable(f"$TAILRACE_RESULT cannot be read: {error.strerror}") from None
     finally:
         remove(path)
-
-
-def remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except IsADirectoryError:
-        os.rename(path, path + ".folder")
-    except OSError:
-        pass
 
 
 def by_regex(pattern: str, text: str) -> Any:
