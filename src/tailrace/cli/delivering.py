@@ -80,7 +80,7 @@ def _parquet(results: Iterable[Result], path: Path | None, columns: list[str] | 
 def _opened(path: Path | None) -> Iterator[TextIO]:
     """A file appears whole or not at all."""
     if path is None:
-        yield click.get_text_stream("stdout", encoding="utf-8")
+        yield screen.utf8_out()
         return
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     with _told(path):
@@ -98,7 +98,7 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         remedy = "Name a file in a folder that exists and that you may write to."
-        raise BadInput(f"{path}: {error.strerror}", remedy=remedy) from error
+        raise BadInput(f"{path}: {error.strerror or error}", remedy=remedy) from error
 
 
 def _chosen(

@@ -58,7 +58,7 @@ def _print_stream(found: list[AttemptFacts], stream: str) -> None:
     result = best[-1].result if best else None
     text = getattr(result, stream) if result else ""
     tidy = screen.plain_lines(text) if sys.stdout.isatty() else text
-    click.get_text_stream("stdout", encoding="utf-8", errors="replace").write(tidy)
+    screen.utf8_out().write(tidy)
 
 
 def _print_all(here: Stored, bag: int, index: int, found: list[AttemptFacts]) -> None:

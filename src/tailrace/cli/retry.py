@@ -40,13 +40,11 @@ def command(words_: tuple[str, ...], bag: str | None, match: str | None) -> int:
     from tailrace.cli.changing import change
 
     taken = change(folder, facts.bag, Change.RETRY, tuple(chosen))
-    count = words.count(len(chosen), "task")
-    then = (
-        f"follow with `tailrace watch {facts.bag}`" if taken else f"`tailrace resume {facts.bag}`"
-    )
-    done = "the server tries them again" if taken else "nothing runs now; start with"
-    click.echo(f"{count} of bag {facts.bag} will be tried again: {done}; {then}" if taken else
-               f"{count} of bag {facts.bag} will be tried again; {done} {then}")  # fmt: skip
+    what = f"{words.count(len(chosen), 'task')} of bag {facts.bag} will be tried again"
+    if taken:
+        click.echo(f"{what} by the server that runs; `tailrace watch {facts.bag}` follows it.")
+    else:
+        click.echo(f"{what}. Nothing runs now: `tailrace resume {facts.bag}` does it.")
     return 0
 
 
@@ -68,7 +66,7 @@ def _failed(here: Stored, facts: BagFacts, tasks: list[int] | None, match: str |
     for index in tasks or ():
         if index not in failed:
             _refuse(facts, index)
-    chosen = [index for index in (failed if tasks is None else tasks)]
+    chosen = list(failed) if tasks is None else tasks
     if match is None:
         return chosen
     found = [index for index in chosen if match in failed[index]]

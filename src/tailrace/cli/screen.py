@@ -3,6 +3,7 @@ wrote as control of the terminal."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -40,6 +41,13 @@ def _mark(c: str) -> str:
 def short(text: str, most: int) -> str:
     text = plain(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def utf8_out() -> TextIO:
+    """Standard output for data: always UTF-8, whatever the locale."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    return sys.stdout
 
 
 def console(out: TextIO | None = None) -> Console:

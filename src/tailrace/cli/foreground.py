@@ -1,0 +1,133 @@
+"""One task in the foreground, with the worker's own functions for folder and environment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tailrace.bag.bag import Bag
+from tailrace.errors import BadInput
+from tailrace.quantities import show_size
+from tailrace.report import words
+from tailrace.worker import machine, spawn, staging, value
+from tailrace.worker.surroundings import Surroundings
+
+NOT_STARTED = 127
+
+
+class Foreground:
+    def __init__(self, content: Bag, bag: int, index: int, attempt: int) -> None:
+        self._task = content.task(index)
+        self._terms = content.shared()
+        self._attempt = attempt
+        self._staged = content.spec.files == "staged"
+        self._room = Path(tempfile.mkdtemp(prefix=f"tailrace-{bag}-{index}-"))
+        self.folder = self._enter(content.spec.folder)
+        self.ended = ""
+        self.notes: list[str] = []
+
+    def _enter(self, folder: str) -> str:
+        if self._staged:
+            return self._stage()
+        if not Path(folder).is_dir():
+            self._room.rmdir()
+            raise BadInput(
+                f"{folder}: the folder of the bag is not there any more",
+                remedy="Its tasks run in it; put it back where it was.",
+            )
+        return folder
+
+    def _stage(self) -> str:
+        folder = str(self._room / "task")
+        inputs = [{"name": item.name, "path": item.path} for item in self._task.inputs]
+        try:
+            staging.prepare(folder, inputs)
+        except (OSError, ValueError) as error:
+            path = getattr(error, "filename", None)
+            said = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
+            remedy = f"What was laid there is in {folder}."
+            raise BadInput(f"its inputs cannot be laid out: {said}", remedy=remedy) from error
+        return folder
+
+    def run(self) -> int:
+        """Waits for its end; Ctrl-C reaches the task, and we outlive it to tell."""
+        began = time.monotonic()
+        before = signal.signal(signal.SIGINT, lambda *_: None)
+        try:
+            code = self._start().wait()
+        except spawn.CannotStart as error:
+            self.ended = f"not started: {error.text}"
+            return error.exit_code or NOT_STARTED
+        finally:
+            signal.signal(signal.SIGINT, before)
+            took = words.duration((time.monotonic() - began) * 1e6)
+            self._look_at_what_it_left()
+        how = f"exit {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
+        self.ended = f"{how}, ran {took}"
+        return code if code >= 0 else 128 - code
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        env = self._environment()
+        if self._task.shell is not None:
+            path, argv = spawn.SHELL, ["sh", "-c", self._task.shell]
+        else:
+            argv = list(self._task.argv or ())
+            path = self._find(argv[0], env.get("PATH", os.defpath))
+        try:
+            return subprocess.Popen(argv, executable=path, env=env, cwd=self.folder)
+        except OSError as error:
+            raise spawn.refusal(error.errno or 0, error.strerror or "", argv[0]) from None
+
+    def _find(self, name: str, search: str) -> str:
+        """From the task's folder, as the worker looks."""
+        here = Path.cwd()
+        os.chdir(self.folder)
+        try:
+            return spawn.find(name, search)
+        finally:
+            os.chdir(here)
+
+    def _environment(self) -> dict[str, str]:
+        needs = self._terms["needs"]
+        around = Surroundings(machine.capacity(self.folder, None, None, None))
+        order: dict[str, Any] = {
+            "attempt": self._attempt, "index": self._task.index, "env": self._task.env,
+        }  # fmt: skip
+        env = around.environment(order, self._terms, needs, around.take_gpus(needs))
+        return {**env, "TAILRACE_RESULT": str(self._result)}
+
+    @property
+    def _result(self) -> Path:
+        return self._room / "result"
+
+    def _look_at_what_it_left(self) -> None:
+        self._look_for_value()
+        if self._staged:
+            self._look_for_outputs()
+            self.notes.append(f"its folder is kept: {self.folder}")
+        else:
+            self._room.rmdir()
+
+    def _look_for_value(self) -> None:
+        if not self._result.exists():
+            return
+        try:
+            found = value.parse(self._result.read_text("utf-8", "replace"), "$TAILRACE_RESULT")
+            self.notes.append(f"its value: {str(found)[:400]}")
+        except (value.Unusable, OSError) as error:
+            self.notes.append(f"its value cannot be used: {error}")
+        self._result.unlink(missing_ok=True)
+
+    def _look_for_outputs(self) -> None:
+        outputs = [{"name": o.name, "required": o.required} for o in self._task.outputs]
+        try:
+            found = staging.collect(self.folder, outputs)
+        except staging.Refused as error:
+            self.notes.append(str(error))
+            return
+        self.notes += [f"output {one['name']}: {show_size(one['size'])}" for one in found]

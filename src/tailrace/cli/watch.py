@@ -1,0 +1,88 @@
+"""`tailrace watch`: follow a bag that another command runs."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from tailrace.cli.choosing import choose_unfinished
+from tailrace.cli.live import View, view_for
+from tailrace.cli.progress import Progress
+from tailrace.cli.stored import Stored, stored
+from tailrace.errors import Exit, ServerError
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server import lock, reading
+from tailrace.server.lock import Owner
+from tailrace.server.reading import BagFacts, FeedItem
+
+REFRESH_S = 1  # how long a call waits for news; the view moves on without any
+CODES = {
+    BagPhase.BRAKED: Exit.BRAKE,
+    BagPhase.STOPPED: Exit.BUDGET,
+    BagPhase.PAUSED: Exit.INTERRUPTED,
+    BagPhase.CANCELLED: Exit.SOME_FAILED,
+}
+
+
+@click.command(epilog="Examples: `tailrace watch` · `tailrace watch 2 --quiet && ./evaluate.sh`")
+@click.argument("bag", required=False)
+@click.option("--quiet", "-q", is_flag=True, help="Show nothing; only wait for the end.")
+def command(bag: str | None, quiet: bool) -> int:
+    """Follow a bag that runs on this machine, to its end. Ctrl-C leaves it running.
+
+    BAG is a number or a name; default: the newest that is not finished. The exit code is that of
+    the run: 0 all succeeded, 1 some failed; 6 when no server runs.
+    """
+    from tailrace.cli.status import show_one
+
+    with stored() as here:
+        facts = choose_unfinished(here.link, bag)
+        if here.server is None and facts.phase == BagPhase.RUNNING:
+            return _nobody(here, facts)
+        if here.server is not None and facts.phase == BagPhase.RUNNING:
+            _follow(here.server, facts, view_for(quiet=quiet))
+            facts = reading.bag(here.link, facts.bag)
+        if not quiet:
+            now = Stored(here.folder, here.link, lock.alive(here.folder))
+            show_one(now, facts)
+    return _code(facts)
+
+
+def _nobody(here: Stored, facts: BagFacts) -> int:
+    from tailrace.cli.status import show_one
+
+    click.echo("tailrace: no server runs here now, so there is nothing to watch.", err=True)
+    show_one(here, facts)
+    return int(Exit.SERVER)
+
+
+def _follow(owner: Owner, facts: BagFacts, view: View) -> None:
+    progress = Progress(facts.name, facts.count, 0, 0, facts.submitted_us)
+    view.begin()
+    try:
+        while progress.phase == BagPhase.RUNNING or progress.after == 0:
+            for item in _news(owner, facts.bag, progress.after):
+                progress.take(item)
+            view.update(progress, time.time_ns() // 1000)
+    except ServerError:
+        pass  # it has ended; the tables say how
+    except KeyboardInterrupt:
+        click.echo("tailrace: watching ends; the run goes on.", err=True)
+        raise
+    finally:
+        view.end()
+
+
+def _news(owner: Owner, bag: int, after: int) -> list[FeedItem]:
+    from tailrace.cli.calling import call
+
+    path = f"/api/v1/bags/{bag}/events?after={after}&wait={REFRESH_S}"
+    found: list[FeedItem] = call(owner, "GET", path, kind=list[FeedItem])
+    return found
+
+
+def _code(facts: BagFacts) -> int:
+    if facts.phase == BagPhase.FINISHED:
+        return int(Exit.SOME_FAILED if facts.failed else Exit.OK)
+    return int(CODES.get(BagPhase(facts.phase), Exit.SERVER))
