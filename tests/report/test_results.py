@@ -66,8 +66,8 @@ def as_csv(results: Any) -> list[list[str]]:
     return list(csv.reader(io.StringIO(out.getvalue(), newline="")))
 
 
-def shown(results: Any, **options: Any) -> str:
-    console = Console(width=200, file=io.StringIO())
+def shown(results: Any, width: int = 2000, **options: Any) -> str:
+    console = Console(width=width, file=io.StringIO())
     console.print(results_table(results, **options))
     return console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -209,8 +209,17 @@ def test_the_table_takes_user_text_neither_as_markup_nor_as_terminal_control() -
 
 @settings(max_examples=40, deadline=None)
 @given(some_results())
-def test_any_results_make_a_table(results: list[Result]) -> None:
-    assert shown(results).startswith("task")
+def test_any_results_make_a_table_of_one_line_each(results: list[Result]) -> None:
+    text = shown(results)
+    assert text.startswith("task")
+    assert text.count("\n") == len(results) + 1
+
+
+def test_in_a_narrow_terminal_text_gives_way_and_numbers_and_outcome_stay() -> None:
+    params = {f"parameter{i}": "some longish text" for i in range(5)}
+    narrow = shown([plain(0, params=params, value={"energy": 1.23457}, run_s=1.5)], width=60)
+    assert narrow.count("\n") == 2
+    assert all(word in narrow for word in ("task", "1.23457", "succeeded", "1.5 s"))
 
 
 def test_the_table_shows_the_last_line_printed_where_there_are_no_values() -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FIRST_ROWS, LAST_ROWS = 20, 10
 WIDEST = 40
+#: When the terminal is too narrow, columns of text give way first, but for this one.
+_KEPT_WHOLE = ("outcome",)
 _STYLES = {Outcome.SUCCEEDED: "green", Outcome.CANCELLED: "dim", None: "dim"}
 
 
@@ -54,7 +56,7 @@ def _table(top: list[Result], bottom: list[Result], hidden: int) -> Table:
         table.add_column(
             _plain(name),
             justify="right" if number else "left",
-            no_wrap=True,
+            no_wrap=number or name in _KEPT_WHOLE,
             overflow="ellipsis",
             max_width=WIDEST,
         )
@@ -136,4 +138,5 @@ def _plain(text: str) -> Text:
     """User text is neither markup nor terminal control."""
     from rich.text import Text
 
-    return Text("".join(c if c.isprintable() else "·" for c in text[: WIDEST * 4]))
+    plain = "".join(c if c.isprintable() else "·" for c in text[: WIDEST * 4])
+    return Text(plain, no_wrap=True, overflow="ellipsis")
