@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import math
 
+RECENT = 0.05  # weight of the newest run in the recent mean
+
 
 class RunTimes:
-    """Welford's running mean and variance, beside a recent mean that follows a change."""
+    """Sums of whole microseconds, which never round, beside a recent mean that follows a change."""
 
-    __slots__ = ("_square", "count", "mean_us", "recent_us")
-
-    RECENT = 0.05  # weight of the newest run in the recent mean
+    __slots__ = ("_squares", "_total", "count", "recent_us")
 
     def __init__(self) -> None:
         self.count = 0
-        self.mean_us = 0.0
         self.recent_us = 0.0
-        self._square = 0.0
+        self._total = 0
+        self._squares = 0
 
     def add(self, run_us: int) -> None:
-        self.count += 1
-        apart = run_us - self.mean_us
-        self.mean_us += apart / self.count
-        self._square += apart * (run_us - self.mean_us)
-        weight = max(self.RECENT, 1.0 / self.count)
-        self.recent_us += weight * (run_us - self.recent_us)
+        self.count = count = self.count + 1
+        self._total += run_us
+        self._squares += run_us * run_us
+        recent = self.recent_us
+        self.recent_us = recent + (run_us - recent) * (RECENT if count > 20 else 1 / count)
+
+    @property
+    def mean_us(self) -> float:
+        return self._total / self.count if self.count else 0.0
 
     @property
     def deviation_us(self) -> float:
-        return math.sqrt(self._square / (self.count - 1)) if self.count > 1 else 0.0
+        """Of the sample: exact until the last division."""
+        if self.count < 2:
+            return 0.0
+        apart = self.count * self._squares - self._total**2
+        return math.sqrt(apart / (self.count * (self.count - 1)))

@@ -3,21 +3,25 @@
 The server and the virtual world drive this very object. `handle` is the one door by which its state
 changes; each event has one short function here, the rules stand in the modules beside it:
 
+    fleet      which hosts are there, and for whom
+    admission  what may go where
+    bundling   how much a host may hold
     dispatch   the life of an attempt and the end of a task
     endings    an attempt has ended: live, late, expired
     blame      what follows from each way an attempt can end
+    growing    larger limits for those that passed theirs
     brakes     what keeps a broken bag from doing harm
-    leases     the fleet and its money
-    bundling   how much a host may hold
+    leases     wanted machines and those there are
+    money      what they cost
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import blame, brakes, dispatch, endings, invariants, leases
+from tailrace.scheduler import brakes, dispatch, endings, fleet, invariants, leases
 from tailrace.scheduler.decisions import AnyDecision, Remember
 from tailrace.scheduler.events import (
     AnyEvent,
@@ -38,7 +42,7 @@ from tailrace.scheduler.explain import explain
 from tailrace.scheduler.matching import fcfs
 from tailrace.scheduler.restoring import restore, watch_again
 from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, Restored
-from tailrace.scheduler.state import Attempt, Bag, Host, State
+from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
 
 
@@ -61,7 +65,8 @@ class Scheduler:
 
     def handle(self, event: AnyEvent, now: int) -> list[AnyDecision]:
         state = self.state
-        state.now = max(now, state.now)
+        if now > state.now:
+            state.now = now
         out: list[AnyDecision] = []
         state.out = out
         due = state.timers.next()
@@ -69,11 +74,9 @@ class Scheduler:
             ring(state)
         self._doors[type(event)](state, event)
         if state.fleet_due:
-            state.fleet_due = False
             leases.fit_fleet(state)
         if state.supply:
-            state.supply = False
-            match(state, list(state.offers.values()))
+            supplied(state)
         if self._check:
             invariants.check(state)
         return out
@@ -90,14 +93,28 @@ class Scheduler:
             invariants.check(self.state)
 
 
-def match(state: State, offers: list[Host]) -> None:
+def supplied(state: State) -> None:
+    """Work or room has come: the open offers are looked at again."""
+    if state.excluded:
+        fleet.readmit_the_last(state)
+    state.supply = False
+    match(state, state.offers.values())
+
+
+def match(state: State, offers: Collection[Host]) -> None:
     """Let matching pick; a host that was sent something has had its offer answered."""
-    for host, bag, index in fcfs.pick(state, offers):
-        dispatch.assign(state, bag, index, host)
-        state.offers.pop(host.id, None)
-    for host in offers:
-        if host.id not in state.offers:
-            host.offer = None
+    served: dict[str, Host] = {}
+    for host, bag, count in fcfs.pick(state, offers):
+        dispatch.send(state, bag, host, count)
+        if host.live:
+            served[host.id] = host
+    for host in served.values():
+        close_offer(state, host)
+
+
+def close_offer(state: State, host: Host) -> None:
+    state.offers.pop(host.id, None)
+    host.offer = None
 
 
 def restarted(state: State, event: Restarted) -> None:
@@ -105,15 +122,18 @@ def restarted(state: State, event: Restarted) -> None:
     state.pools = {pool.name: pool for pool in event.pools}
     state.grace_until_us = state.now + event.grace_us
     watch_again(state)
-    state.fleet_due = True
+    state.fleet_due.update(dict.fromkeys(state.bags))
 
 
 def bag_submitted(state: State, event: BagSubmitted) -> None:
+    if event.bag in state.bags:
+        return
     row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now)
     bag = state.bags[event.bag] = Bag(row, event.permutation)
     state.out.append(Remember(row))
-    dispatch.finish_if_done(state, bag)
-    state.supply = state.fleet_due = True
+    fleet.opened(state, bag)
+    if not event.terms.count:
+        dispatch.finish(state, bag)
 
 
 def bag_changed(state: State, event: BagChanged) -> None:
@@ -125,60 +145,63 @@ def bag_changed(state: State, event: BagChanged) -> None:
             dispatch.reopen(state, bag, index)
     if event.change in (Change.RESUME, Change.RETRY):
         resume(state, bag)
-    elif bag.phase is not BagPhase.FINISHED:
-        phase = BagPhase.PAUSED if event.change is Change.PAUSE else BagPhase.CANCELLED
-        halt(state, bag, phase, event.why)
+    elif event.change is Change.CANCEL and bag.phase not in ENDED:
+        cancel(state, bag, event.why)
+    elif event.change is Change.PAUSE and bag.runs:
+        halt(state, bag, BagPhase.PAUSED, event.why)
 
 
 def resume(state: State, bag: Bag) -> None:
     """Brakes are released, kinds of hosts tried anew."""
+    if bag.runs or (bag.phase is BagPhase.FINISHED and bag.done.count == bag.terms.count):
+        return
     bag.like_count = 0
     bag.trials.clear()
-    if bag.phase is BagPhase.FINISHED and bag.done.count == bag.terms.count:
-        return
     bag.phase, bag.why, bag.ended_us = BagPhase.RUNNING, "", None
+    if bag.done.count == bag.terms.count:
+        dispatch.finish(state, bag)
+        return
     state.out.append(Remember(bag.row()))
-    state.supply = state.fleet_due = True
-    dispatch.finish_if_done(state, bag)  # cancelled, and then its last result came
+    fleet.opened(state, bag)
 
 
 def halt(state: State, bag: Bag, phase: BagPhase, why: str) -> None:
     bag.phase, bag.why = phase, why
-    if phase is BagPhase.CANCELLED:
-        bag.ended_us = state.now
-        for attempts in list(bag.live.values()):
-            for attempt in attempts:
-                dispatch.drop(state, attempt, Outcome.CANCELLED, why or "the bag was cancelled")
     state.out.append(Remember(bag.row()))
-    state.fleet_due = True
+    fleet.closed(state, bag)
+
+
+def cancel(state: State, bag: Bag, why: str) -> None:
+    bag.ended_us = state.now
+    halt(state, bag, BagPhase.CANCELLED, why)
+    for attempts in bag.live.values():
+        for attempt in attempts:
+            dispatch.drop(state, attempt, Outcome.CANCELLED, why or "the bag was cancelled")
 
 
 def host_seen(state: State, event: HostSeen) -> None:
-    host = state.hosts.get(event.host)
     row = HostRow(event.host, event.pool, event.kind, event.capacity, event.lease)
-    if host is None:
-        host = state.hosts[event.host] = Host(row)
-    else:
-        host.pool, host.kind = event.pool, event.kind
-        host.capacity, host.lease = event.capacity, event.lease
-    host.present = True
-    state.fleet_version += 1
+    host = fleet.seen(state, row)
     state.out.append(Remember(host.row()))
     if event.lease is not None:
         leases.up(state, event.lease, event.host)
+    if host.excluded:
+        fleet.readmit_the_last(state)
 
 
 def offered(state: State, event: Offer) -> None:
-    host = state.hosts[event.host]
-    host.offer = event.free
-    state.offers[host.id] = host
-    match(state, [host])
+    host = state.hosts.get(event.host)
+    if host is not None and host.present:
+        host.offer = event.free
+        state.offers.pop(host.id, None)  # a new offer comes last
+        state.offers[host.id] = host
+        match(state, (host,))
 
 
 def offer_withdrawn(state: State, event: OfferWithdrawn) -> None:
-    host = state.offers.pop(event.host, None)
+    host = state.hosts.get(event.host)
     if host is not None:
-        host.offer = None
+        close_offer(state, host)
 
 
 def host_silent(state: State, event: HostSilent) -> None:
@@ -187,17 +210,11 @@ def host_silent(state: State, event: HostSilent) -> None:
     host = state.hosts.get(event.host)
     if host is None or not host.present:
         return
-    leave(state, host)
+    fleet.leave(state, host)
     for attempt in list(host.live.values()):
-        if state.bags[attempt.bag].terms.repeatable:
+        bag = state.bags[attempt.bag]
+        if bag.terms.repeatable or attempt.index in bag.done:
             endings.ended(state, _end_of(attempt, Outcome.LOST))
-
-
-def leave(state: State, host: Host) -> None:
-    host.present = False
-    host.offer = None
-    state.offers.pop(host.id, None)
-    state.fleet_version += 1
 
 
 def _end_of(attempt: Attempt, outcome: Outcome) -> Ended:
@@ -212,8 +229,8 @@ def lease_changed(state: State, event: LeaseChanged) -> None:
     outcome = leases.gone(state, event)
     if outcome is None:
         return
-    for host in [host for host in state.hosts.values() if host.lease == event.lease]:
-        leave(state, host)
+    for host in list(state.on_lease.pop(event.lease, {}).values()):
+        fleet.leave(state, host)
         for attempt in list(host.live.values()):
             endings.ended(state, _end_of(attempt, outcome))
 
@@ -229,8 +246,13 @@ def ring(state: State) -> None:
         elif alarm is Alarm.TRIAL:
             brakes.trials_due(state, state.bags[int(key)])
         elif alarm is Alarm.READMIT:
-            blame.readmit(state, state.hosts[str(key)])
+            readmitted(state, state.hosts[str(key)])
         elif alarm is Alarm.LEASE:
             leases.end_is_near(state, int(key))
         else:
-            state.fleet_due = True
+            leases.ask_again(state, str(key))
+
+
+def readmitted(state: State, host: Host) -> None:
+    if state.now >= host.excluded_until_us:
+        fleet.readmit(state, host)

@@ -7,30 +7,21 @@ self-scheduling).
 
 from __future__ import annotations
 
-from tailrace.scheduler.state import Bag, State
+from tailrace.scheduler.state import Bag
 
 BUNDLE_US = 1_000_000
 MOST = 2000
 
 
-def held_at_most(state: State, bag: Bag, slots: int) -> int:
+def held_at_most(bag: Bag, slots: int) -> int:
     """By a host that runs so many at once."""
-    return slots + _ahead(state, bag, slots) if slots else 0
+    return slots + _ahead(bag, slots) if slots else 0
 
 
-def _ahead(state: State, bag: Bag, slots: int) -> int:
+def _ahead(bag: Bag, slots: int) -> int:
+    """Nothing before a run time is known."""
     if not bag.times.count:
         return 0
     in_a_second = int(BUNDLE_US * slots / max(bag.times.recent_us, 1.0))
-    fair = bag.unsent * slots // (2 * max(fleet_slots(state, bag), slots, 1))
+    fair = bag.unsent * slots // (2 * max(bag.slots, slots))
     return min(in_a_second, fair, MOST)
-
-
-def fleet_slots(state: State, bag: Bag) -> int:
-    """Tasks of this bag that run at once on all hosts present; counted anew when hosts change."""
-    if bag.fleet_version != state.fleet_version:
-        bag.fleet_slots = sum(
-            host.slots(bag.terms.needs) for host in state.hosts.values() if host.present
-        )
-        bag.fleet_version = state.fleet_version
-    return bag.fleet_slots

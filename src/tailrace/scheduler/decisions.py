@@ -9,8 +9,8 @@ from tailrace.bag.terms import Limits
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
 
 
-class Decision(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
-    """Base of all decisions."""
+class Decision(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
+    """Base of all decisions. Values without cycles: the collector need not look at them."""
 
 
 class Assign(Decision, frozen=True):

@@ -2,79 +2,91 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
 from tailrace.scheduler import blame, brakes, dispatch, leases
 from tailrace.scheduler.events import Ended
-from tailrace.scheduler.state import Bag, State, Trouble
+from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
 RAN = (Outcome.SUCCEEDED, Outcome.OVER_LIMIT, Outcome.EXPIRED)  # the host can run this bag's tasks
 VANISHED = (Outcome.LOST, Outcome.PREEMPTED)
+OF_THE_TASK = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT)
 
 
 def ended(state: State, event: Ended) -> None:
-    attempt = state.attempts.get(event.attempt)
-    bag = state.bags.get(event.bag)
-    if bag is None:
-        return
-    if attempt is None:
+    bag, attempt = state.bags.get(event.bag), state.attempts.get(event.attempt)
+    if bag is None or attempt is None:
         late(state, bag, event)
         return
-    dispatch.forget(state, attempt)
-    outcome = event.outcome
-    if outcome is Outcome.CANCELLED:
-        outcome = attempt.dropping or Outcome.LOST
-    brakes.end_trial(state, bag, attempt, passed=outcome in RAN)
-    if outcome not in VANISHED:
-        leases.proven(state, state.hosts[attempt.host].pool)
-    if event.index in bag.done or outcome is Outcome.CANCELLED:
-        dispatch.close(state, event.attempt, outcome, accepted=False)
-        requeue_cancelled(state, bag, event)
-        return
-    conclude(state, bag, _as(event, outcome))
+    host = state.hosts[attempt.host]
+    dispatch.forget(state, bag, host, attempt)
+    outcome = _in_our_books(state, host, attempt, event.outcome)
+    if bag.trials.get(host.kind) is not None:
+        brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
+    if not host.proven and outcome not in VANISHED:
+        leases.proven(state, host)
+    if attempt.index in bag.done:
+        dispatch.close(state, attempt.attempt, outcome, accepted=False)
+    elif outcome is Outcome.SUCCEEDED:
+        succeed(state, bag, event)
+    else:
+        _fall_short(state, bag, attempt, replace(event, outcome=outcome))
 
 
-def _as(event: Ended, outcome: Outcome) -> Ended:
-    if outcome is event.outcome:
-        return event
-    return Ended(event.attempt, event.bag, event.index, event.host, outcome, event.measured)
+def _in_our_books(state: State, host: Host, attempt: Attempt, reported: Outcome) -> Outcome:
+    """One we dropped ended as we meant it to; a success past its time-out may count for nothing."""
+    if reported is Outcome.CANCELLED:
+        return attempt.dropping or Outcome.LOST
+    if reported is Outcome.SUCCEEDED and attempt.expired and not late_counts(state, host):
+        return Outcome.EXPIRED
+    return reported
 
 
-def late(state: State, bag: Bag, event: Ended) -> None:
-    """We had given it up. A success still counts if it is the first, and its pool admits it."""
-    host = state.hosts.get(event.host)
+def late_counts(state: State, host: Host | None) -> bool:
     pool = state.pools.get(host.pool) if host else None
-    wanted = pool is None or pool.late_results is Late.ACCEPT
-    if event.outcome is Outcome.SUCCEEDED and wanted and event.index not in bag.done:
-        conclude(state, bag, event)
+    return pool is None or pool.late_results is Late.ACCEPT
 
 
-def conclude(state: State, bag: Bag, event: Ended) -> None:
-    """The attempt's end is known and its task has no result yet."""
-    dispatch.close(state, event.attempt, event.outcome, accepted=event.outcome is Outcome.SUCCEEDED)
-    if event.outcome is Outcome.SUCCEEDED:
-        blame.succeeded(state, bag, event)
-        dispatch.settle(state, bag, event.index, event.attempt, Outcome.SUCCEEDED)
+def late(state: State, bag: Bag | None, event: Ended) -> None:
+    """We had given it up. A success still counts if it is the first, and its pool admits it."""
+    sent = bag is not None and event.attempt < state.next_attempt and event.index < bag.terms.count
+    if bag is None or not sent or event.outcome is not Outcome.SUCCEEDED:
         return
-    trouble = bag.troubles.get(event.index)
-    if trouble is None:
-        trouble = bag.troubles[event.index] = Trouble()
-        trouble.sent = 1
-    consequence = {
-        Outcome.TASK_FAILED: blame.task_failed,
-        Outcome.OVER_LIMIT: blame.over_limit,
-        Outcome.PREEMPTED: blame.preempted,
-    }.get(event.outcome, blame.counted)
-    consequence(state, bag, event, trouble)
+    if event.index not in bag.done and late_counts(state, state.hosts.get(event.host)):
+        succeed(state, bag, event)
 
 
-def requeue_cancelled(state: State, bag: Bag, event: Ended) -> None:
-    """Cancelled with its bag, which may be resumed: the task is as if never sent."""
-    if event.index in bag.done or event.index in bag.live:
-        return
-    trouble = bag.troubles.setdefault(event.index, Trouble())
-    trouble.sent = max(trouble.sent, 1)
-    dispatch.requeue(state, bag, event.index, trouble, "its bag was cancelled")
+def succeed(state: State, bag: Bag, event: Ended) -> None:
+    """The first success of a task is its result."""
+    dispatch.close(state, event.attempt, Outcome.SUCCEEDED, accepted=True)
+    blame.succeeded(state, bag, event)
+    dispatch.settle(state, bag, event.index, event.attempt, Outcome.SUCCEEDED)
+
+
+def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
+    """It has ended without a result, and its task has none yet."""
+    dispatch.close(state, event.attempt, event.outcome, accepted=False)
+    trouble = _trouble_of(bag, event.index)
+    if attempt.expired:
+        trouble.expired = tuple(one for one in trouble.expired if one != attempt.attempt)
+    if event.outcome is Outcome.CANCELLED:
+        _as_if_never_sent(state, bag, event.index, trouble)
+    elif attempt.expired and event.outcome not in OF_THE_TASK:
+        blame.again_or_settle(state, bag, event, trouble)  # its time-out has been booked
+    else:
+        blame.consequence(state, bag, event, trouble)
+
+
+def _trouble_of(bag: Bag, index: int) -> Trouble:
+    return bag.troubles.get(index) or bag.troubles.setdefault(index, Trouble(sent=1))
+
+
+def _as_if_never_sent(state: State, bag: Bag, index: int, trouble: Trouble) -> None:
+    """Cancelled with its bag, which may be resumed."""
+    if index not in bag.requeue:
+        dispatch.requeue(state, bag, index, trouble, "its bag was cancelled", trouble.avoid)
 
 
 def timed_out(state: State, number: int) -> None:
@@ -84,15 +96,23 @@ def timed_out(state: State, number: int) -> None:
     if attempt is None or attempt.dropping is not None or attempt.expired:
         return
     bag = state.bags[attempt.bag]
-    if not bag.terms.repeatable:
+    if bag.terms.repeatable:
+        _expire(state, bag, attempt)
+    else:
         dispatch.drop(state, attempt, Outcome.EXPIRED, "its time-out passed")
-        return
+
+
+def _expire(state: State, bag: Bag, attempt: Attempt) -> None:
     attempt.expired = True
-    trouble = bag.troubles.setdefault(attempt.index, Trouble())
-    trouble.sent = max(trouble.sent, 1)
-    trouble.counts[Outcome.EXPIRED] = trouble.counts.get(Outcome.EXPIRED, 0) + 1
-    if trouble.counts[Outcome.EXPIRED] <= bag.terms.retries.expired:
+    trouble = _trouble_of(bag, attempt.index)
+    trouble.expired = (*trouble.expired, attempt.attempt)
+    trouble.book(Outcome.EXPIRED)
+    last = blame.exhausted(bag, trouble) is not None
+    if last or not late_counts(state, state.hosts[attempt.host]):
+        told = "its time-out passed" + (", the last allowed" if last else "")
+        dispatch.drop(state, attempt, Outcome.EXPIRED, told)
+    if last:
+        dispatch.remember(state, bag, attempt.index, trouble)
+    else:
         why = f"expired on {attempt.host}"
         dispatch.requeue(state, bag, attempt.index, trouble, why, (attempt.host,))
-    else:
-        dispatch.drop(state, attempt, Outcome.EXPIRED, "its time-out passed, the last allowed")

@@ -26,7 +26,7 @@ class LeaseState(StrEnum):
     GONE = "gone"
 
 
-class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
+class Measured(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What the worker measured of an attempt, by its own monotonic clock."""
 
     run_us: int = 0
@@ -35,7 +35,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""  # the last line of stderr, or the error: what makes two failures alike
 
 
-class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
     """Base of all events."""
 
 

@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 from tailrace.bag.needs import describe, lacking
-from tailrace.scheduler.bundling import fleet_slots
-from tailrace.scheduler.state import Attempt, Bag, Host, State
+from tailrace.errors import BadInput
+from tailrace.quantities import show_money
+from tailrace.scheduler import admission, brakes, fleet, money
+from tailrace.scheduler.requeue import Group
+from tailrace.scheduler.rows import BagPhase
+from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+
+MOST_HOSTS = 20
+REMEDY = {
+    BagPhase.PAUSED: "`tailrace resume` lets it go on",
+    BagPhase.BRAKED: "mend what is wrong, then `tailrace resume`",
+    BagPhase.STOPPED: "a larger budget lets it go on",
+    BagPhase.CANCELLED: "`tailrace resume` takes it up again",
+}
 
 
 def explain(state: State, subject: str, now: int) -> list[str]:
     """Subjects: `bag 3`, `task 3/17`, `host NAME`."""
     kind, _, name = subject.partition(" ")
     if kind == "host":
-        return explain_host(state, state.hosts[name], now)
+        return explain_host(state, _host(state, name), now)
     if kind == "bag":
-        return explain_bag(state, state.bags[int(name)], now)
-    bag, _, index = name.partition("/")
-    return explain_task(state, state.bags[int(bag)], int(index), now)
+        return explain_bag(state, _bag(state, name), now)
+    if kind != "task":
+        raise BadInput(f"{subject!r} is no subject", remedy="ask for bag 3, task 3/17 or host NAME")
+    number, _, index = name.partition("/")
+    bag = _bag(state, number)
+    if not index.isdigit() or int(index) >= bag.terms.count:
+        raise BadInput(f"bag {bag.id} has no task {index}: they are 0 to {bag.terms.count - 1}")
+    return explain_task(state, bag, int(index), now)
+
+
+def _bag(state: State, number: str) -> Bag:
+    if not number.isdigit() or int(number) not in state.bags:
+        raise BadInput(f"there is no bag {number}", remedy="`tailrace status` lists the bags")
+    return state.bags[int(number)]
+
+
+def _host(state: State, name: str) -> Host:
+    if name not in state.hosts:
+        raise BadInput(f"there is no host {name}", remedy="`tailrace hosts` lists the hosts")
+    return state.hosts[name]
 
 
 def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
     lines = [f"The bag is {bag.phase}" + (f": {bag.why}." if bag.why else ".")]
+    if bag.phase in REMEDY:
+        lines.append(f"Nothing more of it is sent; {REMEDY[bag.phase]}.")
     live = sum(len(attempts) for attempts in bag.live.values())
     lines.append(
         f"{bag.done.count} of {bag.terms.count} tasks have a result ({bag.failed.count} failed), "
@@ -30,74 +61,140 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
         lines += _why_hungry(state, bag, now)
     if bag.like_count > 1:
         lines.append(f"The last {bag.like_count} failures were alike: {bag.like_sign}.")
-    return lines
+    return lines + [_spending(state, bag, currency) for currency in bag.terms.budget]
+
+
+def _spending(state: State, bag: Bag, currency: str) -> str:
+    spent = show_money(currency, money.spent(state, bag, currency))
+    bound = show_money(currency, money.committed(state, bag, currency))
+    budget = show_money(currency, bag.terms.budget[currency])
+    return f"Of its budget of {budget}, {spent} is spent and {bound} more is bound in leases."
 
 
 def _why_hungry(state: State, bag: Bag, now: int) -> list[str]:
     present = [host for host in state.hosts.values() if host.present]
     if not present:
-        return ["Its tasks wait for a host: none is connected."]
-    reasons = [f"{host.id}: {_why_not(bag, host, now)}" for host in present]
-    lines = [
-        f"Its tasks need {describe(bag.terms.needs)} each; {fleet_slots(state, bag)} fit at once."
-    ]
-    return lines + reasons
+        return ["Its tasks wait for a host: none is connected.", *_awaited(state, bag, now)]
+    needs = f"Its tasks need {describe(bag.terms.needs)} each; {bag.slots} fit at once."
+    lines = [f"{host.id}: {_why_not(state, bag, host, now)}." for host in present[:MOST_HOSTS]]
+    more = len(present) - MOST_HOSTS
+    lines += [f"And {more} hosts more."] if more > 0 else []
+    return [needs, *lines] if bag.hosts else [needs, *lines, *_awaited(state, bag, now)]
 
 
-def _why_not(bag: Bag, host: Host, now: int) -> str:
-    if bag.terms.pools and host.pool not in bag.terms.pools:
+def _awaited(state: State, bag: Bag, now: int) -> list[str]:
+    """Machines that are on their way, or not asked for yet."""
+    lines = []
+    if bag.leases:
+        lines.append(f"{len(bag.leases)} of its leases are not gone; their workers may yet call.")
+    for pool, after in state.asked_after_us.items():
+        if after > now and (not bag.terms.pools or pool in bag.terms.pools):
+            wait = (after - now) / 1e6
+            lines.append(f"Pool {pool} is asked again in {wait:.1f} s: its workers died at start.")
+    return lines
+
+
+def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
+    if not fleet.admits_pool(bag, host):
         return f"its pool {host.pool} is not among the bag's ({', '.join(bag.terms.pools)})"
-    if host.excluded_until_us > now:
-        return f"excluded for {(host.excluded_until_us - now) / 1e6:.0f} s more"
+    if host.excluded:
+        return f"excluded for {_left(host, now)} s more"
     short = lacking(bag.terms.needs, host.capacity)
     if short:
         return short
     if bag.trials.get(host.kind) is not None:
         return f"the first task on hosts of kind {host.kind} is on trial"
+    if host.probing and host.probe in host.live:
+        return "it was excluded, and is being probed with one task"
     if host.live:
-        return f"holds {len(host.live)} attempts"
-    return "may take work with its next call"
+        return f"holds {_attempts(len(host.live))}"
+    if host.offer is None:
+        return "may take work with its next call"
+    return "has room, but those that wait may not go there"
+
+
+def _left(host: Host, now: int) -> str:
+    return f"{max(host.excluded_until_us - now, 0) / 1e6:.0f}"
+
+
+def _attempts(count: int) -> str:
+    return f"{count} attempt" if count == 1 else f"{count} attempts"
 
 
 def explain_task(state: State, bag: Bag, index: int, now: int) -> list[str]:
-    lines = [_out(attempt, now) for attempt in bag.live.get(index, ())]
+    lines = [_out(state, bag, attempt, now) for attempt in bag.live.get(index, ())]
     trouble = bag.troubles.get(index)
     if index in bag.done:
         failed = bag.failed.size and index in bag.failed
         lines.append("The task has failed for good." if failed else "The task has its result.")
     elif index in bag.requeue:
-        avoid = bag.requeue.avoided_by(index)
-        away = f", away from {', '.join(avoid)}" if avoid else ""
-        lines.append(f"The task waits for another attempt{away}: {trouble.why if trouble else ''}.")
+        why = trouble.why if trouble else ""
+        lines.append(f"The task waits for another attempt{_where(state, bag, index)}: {why}.")
     elif index not in bag.live:
-        lines.append(
-            f"The task was never sent: the bag is {bag.phase} and has {bag.unsent} unsent tasks."
-        )
-    if trouble is not None:
-        counts = ", ".join(f"{times} {name}" for name, times in trouble.counts.items())
-        lines.append(f"It was sent {trouble.sent} times" + (f" ({counts})." if counts else "."))
-        if trouble.needs:
-            lines.append(f"It now asks for {describe(trouble.needs)}.")
+        lines.append(f"The task was never sent; {bag.unsent} tasks of the bag wait.")
+    if index not in bag.done and index not in bag.live and not bag.runs:
+        lines.append(f"The bag is {bag.phase}{f': {bag.why}' if bag.why else ''}.")
+    return lines + (_history(trouble) if trouble else [])
+
+
+def _where(state: State, bag: Bag, index: int) -> str:
+    group: Group = bag.requeue.group_of(index)
+    words = f", away from {', '.join(group.avoid)}" if group.avoid else ""
+    if group.reliable and admission.has_reliable_pool(state, bag):
+        words += ", on a host of a reliable pool"
+    return words
+
+
+def _history(trouble: Trouble) -> list[str]:
+    counts = ", ".join(f"{times} {name}" for name, times in trouble.counts.items())
+    lines = [f"It was sent {trouble.sent} times" + (f" ({counts})." if counts else ".")]
+    if trouble.unsettled:
+        hosts = ", ".join(trouble.failed_on())
+        lines.append(f"It failed on {hosts}; another host will show whose fault that was.")
+    if trouble.needs:
+        lines.append(f"It now asks for {describe(trouble.needs)}.")
     return lines
 
 
-def _out(attempt: Attempt, now: int) -> str:
+def _out(state: State, bag: Bag, attempt: Attempt, now: int) -> str:
     since = (now - attempt.sent_us) / 1e6
-    state = f"being ended ({attempt.dropping})" if attempt.dropping else "out"
+    doing = f"being ended ({attempt.dropping})" if attempt.dropping else "out"
     late = ", past its time-out" if attempt.expired else ""
-    return f"Attempt {attempt.attempt} is {state} on {attempt.host} since {since:.1f} s{late}."
+    line = f"Attempt {attempt.attempt} is {doing} on {attempt.host} since {since:.1f} s{late}"
+    if state.hosts[attempt.host].present:
+        return f"{line}."
+    wait = "" if bag.terms.repeatable else ", and no second one is sent while it may still run"
+    return f"{line}; the host is not connected{wait}."
 
 
 def explain_host(state: State, host: Host, now: int) -> list[str]:
     there = "connected" if host.present else "not connected"
     lines = [
         f"Host {host.id} of pool {host.pool} is {there}; it offers {describe(host.capacity)}.",
-        f"It holds {len(host.live)} attempts; {host.succeeded} succeeded since the server began, "
+        f"It holds {_attempts(len(host.live))}; {host.succeeded} succeeded on it, "
         f"{host.booked} failures are booked on it.",
     ]
-    if host.excluded_until_us > now:
-        left = (host.excluded_until_us - now) / 1e6
-        lines.append(f"It is excluded for {left:.0f} s more (time {host.exclusions}), then probed.")
+    if host.excluded:
+        left, times = _left(host, now), host.exclusions
+        lines.append(f"It is excluded for {left} s more (time {times}), then probed: {host.why}.")
     elif host.probing:
-        lines.append("It was excluded and is being probed with one task.")
+        lines.append(f"It was excluded ({host.why}) and is being probed with one task at a time.")
+    elif host.offer is not None:
+        lines.append(f"It waits for work: {_idle(state, host)}.")
     return lines
+
+
+def _idle(state: State, host: Host) -> str:
+    bags = [bag for bag in state.open.values() if bag.hungry]
+    if not bags:
+        return "no bag has a task to send"
+    reasons = [f"bag {bag.id}: {_why_not_here(bag, host)}" for bag in bags[:MOST_HOSTS]]
+    return "; ".join(reasons)
+
+
+def _why_not_here(bag: Bag, host: Host) -> str:
+    if not fleet.admits_pool(bag, host):
+        return f"not in pool {host.pool}"
+    if bag.trials.get(host.kind, brakes.UNTRIED) not in (None, brakes.UNTRIED):
+        return f"its trial task on hosts of kind {host.kind} is out"
+    return lacking(bag.terms.needs, host.capacity) or "its waiting tasks avoid this host"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tailrace.scheduler import fleet, money
+from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import BagPhase
-from tailrace.scheduler.state import Attempt, Bag, Host, State
+from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State
 
 
 class Broken(AssertionError):
@@ -12,22 +14,23 @@ class Broken(AssertionError):
 
 def check(state: State) -> None:
     for bag in state.bags.values():
-        _check_bag(bag)
+        _check_tasks(bag)
+        _check_indexes(state, bag)
+        _check_money(state, bag)
     for host in state.hosts.values():
         _check_host(state, host)
     for number, attempt in state.attempts.items():
         _hold(attempt in state.bags[attempt.bag].live[attempt.index], f"attempt {number} unlisted")
     lively = sum(len(host.live) for host in state.hosts.values())
     _hold(lively == len(state.attempts), f"{lively} attempts on hosts, {len(state.attempts)} live")
+    _check_leases(state)
 
 
-def _check_bag(bag: Bag) -> None:
+def _check_tasks(bag: Bag) -> None:
     undone = [index for index in bag.live if index not in bag.done]
     waiting = [index for index in bag.troubles if index not in bag.live]
     known = bag.done.count + len(undone) + len(waiting)
-    _hold(
-        known == bag.cursor, f"bag {bag.id}: cursor {bag.cursor}, but {known} tasks accounted for"
-    )
+    _hold(known == bag.cursor, f"bag {bag.id}: cursor {bag.cursor}, but {known} accounted for")
     for index in bag.requeue:
         _hold(index in bag.troubles, f"bag {bag.id}: task {index} waits for no reason")
         _hold(index not in bag.done, f"bag {bag.id}: task {index} waits, but is done")
@@ -35,28 +38,70 @@ def _check_bag(bag: Bag) -> None:
         _hold(index in bag.requeue, f"bag {bag.id}: task {index} is forgotten")
     for index, attempts in bag.live.items():
         _check_live(bag, index, attempts)
-    if bag.failed.size:
-        _hold(bag.failed.count <= bag.done.count, f"bag {bag.id}: more failed than done")
-    if bag.phase is BagPhase.FINISHED:
-        _hold(bag.done.count == bag.terms.count, f"bag {bag.id}: finished, but not done")
+    _hold(bag.failed.count <= bag.done.count, f"bag {bag.id}: more failed than done")
+    finished = bag.phase is BagPhase.FINISHED
+    all_done = bag.done.count == bag.terms.count
+    _hold(all_done or not finished, f"bag {bag.id}: finished, but not done")
+    _hold(finished or not all_done or bag.phase in ENDED, f"bag {bag.id}: done, but not finished")
 
 
-def _check_live(bag: Bag, index: int, attempts: list[Attempt]) -> None:
+def _check_live(bag: Bag, index: int, attempts: tuple[Attempt, ...]) -> None:
     wanted = [a for a in attempts if a.dropping is None]
     if index in bag.done:
         _hold(not wanted, f"bag {bag.id}: task {index} is done, yet an attempt is wanted")
     if not bag.terms.repeatable:
         _hold(len(attempts) <= 1, f"bag {bag.id}: two attempts of task {index} at once")
+    fresh = [a for a in attempts if not a.expired]
+    _hold(len(fresh) <= 1, f"bag {bag.id}: task {index} was sent twice")
+    trouble = bag.troubles.get(index)
+    if trouble is not None:
+        expired = [a.attempt for a in attempts if a.expired]
+        _hold(sorted(trouble.expired) == sorted(expired), f"task {index}: {expired} not booked")
+
+
+def _check_indexes(state: State, bag: Bag) -> None:
+    """What is kept up to date equals what would be counted anew."""
+    _hold((bag.id in state.open) == (bag.phase not in ENDED), f"bag {bag.id}: open adrift")
+    _hold(bag.queued or not bag.hungry, f"bag {bag.id}: hungry, but not queued")
+    _hold(bag.queued == (bag.id in state.hungry), f"bag {bag.id}: queue adrift")
+    if bag.id in state.open:
+        counts = [fleet.slots(bag, host) for host in state.able.values()]
+        _hold(bag.slots == sum(counts), f"bag {bag.id}: {bag.slots} slots kept, {sum(counts)} are")
+        hosts = sum(count > 0 for count in counts)
+        _hold(bag.hosts == hosts, f"bag {bag.id}: {bag.hosts} hosts kept, {hosts} are")
+
+
+def _check_money(state: State, bag: Bag) -> None:
+    for currency, budget in bag.terms.budget.items():
+        bound = money.spent(state, bag, currency) + money.committed(state, bag, currency)
+        _hold(bound <= budget, f"bag {bag.id}: {bound} {currency} bound, the budget is {budget}")
 
 
 def _check_host(state: State, host: Host) -> None:
-    used: dict[str, int] = {}
+    plain = dict.fromkeys(host.plain, 0)
     for attempt in host.live.values():
-        for name, amount in attempt.needs.items():
-            used[name] = used.get(name, 0) + amount
-    there = {name: amount for name, amount in host.used.items() if amount}
-    _hold(used == there, f"host {host.id}: {there} booked as used, {used} is")
+        if attempt.needs is None:
+            plain[attempt.bag] = plain.get(attempt.bag, 0) + 1
+    _hold(plain == host.plain, f"host {host.id}: {host.plain} counted, {plain} are")
+    grown = [number for number, attempt in host.live.items() if attempt.needs is not None]
+    _hold(grown == list(host.grown), f"host {host.id}: grown adrift")
     _hold((host.offer is not None) == (host.id in state.offers), f"host {host.id}: offer adrift")
+    able = host.present and not host.excluded
+    _hold(able == (host.id in state.able), f"host {host.id}: able adrift")
+    _hold(host.excluded == (host.id in state.excluded), f"host {host.id}: excluded adrift")
+    _hold(host.present or host.offer is None, f"host {host.id}: absent, but offers")
+
+
+def _check_leases(state: State) -> None:
+    lent: dict[str, int] = {}
+    for row in state.leases.values():
+        if row.state is not LeaseState.GONE:
+            lent[row.pool] = lent.get(row.pool, 0) + 1
+            _hold(row.lease in state.bags[row.bag].leases, f"lease {row.lease}: of no bag")
+    there = {pool: count for pool, count in state.lent.items() if count}
+    _hold(lent == there, f"{there} leases counted, {lent} are")
+    owned = sum(len(bag.leases) for bag in state.bags.values())
+    _hold(owned == sum(lent.values()), f"{owned} leases owned, {lent} are")
 
 
 def _hold(true: bool, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Leases: the difference between the wanted fleet and the one there is, and the money it costs."""
+"""Leases: the difference between the wanted fleet and the one there is."""
 
 from __future__ import annotations
 
@@ -6,136 +6,137 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import brakes
+from tailrace.quantities import show_money
+from tailrace.scheduler import brakes, money
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.provisioning import fixed
 from tailrace.scheduler.rows import BagPhase, LeaseRow
-from tailrace.scheduler.state import Bag, State
+from tailrace.scheduler.state import Bag, Host, State
 from tailrace.scheduler.timers import Alarm
 
 STANDING = (LeaseState.WANTED, LeaseState.STARTING, LeaseState.UP)
 RENEW_AHEAD = 10  # a lease is renewed when a tenth of it is left
-ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
 MOST_DEATHS = 5
 FIRST_PAUSE_US = 500_000
+KEPT_US = 60_000_000  # a lease that is gone is remembered so long, for calls under way
 
 
 def standing(state: State, bag: Bag, pool: str) -> list[LeaseRow]:
-    return [
-        row
-        for row in state.leases.values()
-        if row.bag == bag.id and row.pool == pool and row.state in STANDING
-    ]
+    rows = [state.leases[lease] for lease in bag.leases]
+    return [row for row in rows if row.pool == pool and row.state in STANDING]
 
 
 def fit_fleet(state: State) -> None:
     """Turn what provisioning wants into Acquire and Release. Only this module does."""
-    for bag in state.bags.values():
-        wanted = fixed.fleet(state, bag)
-        for name, pool in state.pools.items():
-            there = standing(state, bag, name)
-            for _ in range(len(there), wanted.get(name, 0)):
-                if not _acquire(state, bag, pool):
-                    break
-            for row in there[wanted.get(name, 0) :]:
-                release(state, row, f"bag {bag.id} is {bag.phase}")
-    state.leases = {key: row for key, row in state.leases.items() if _kept(state, row)}
+    due, state.fleet_due = sorted(state.fleet_due), {}
+    for number in due:
+        _fit(state, state.bags[number])
+    while state.gone and (state.leases[state.gone[0]].gone_us or 0) < state.now - KEPT_US:
+        del state.leases[state.gone.popleft()]
 
 
-def _kept(state: State, row: LeaseRow) -> bool:
-    """A lease that is gone stays in mind while its bag's money counts it."""
-    return row.state is not LeaseState.GONE or state.bags[row.bag].phase not in ENDED
+def _fit(state: State, bag: Bag) -> None:
+    wanted = fixed.fleet(state, bag)
+    poor = []
+    for name in dict.fromkeys((*wanted, *(state.leases[lease].pool for lease in bag.leases))):
+        there, count = standing(state, bag, name), wanted.get(name, 0)
+        if len(there) < count and not _acquire(state, bag, state.pools[name], count - len(there)):
+            poor.append(state.pools[name])
+        for row in _surplus(state, bag, there, count):
+            release(state, row, f"bag {bag.id} is {bag.phase}")
+    if poor and len(poor) == sum(count > 0 for count in wanted.values()):
+        _stop_if_stuck(state, bag, poor[0])
 
 
-def _acquire(state: State, bag: Bag, pool: Pool) -> bool:
-    if state.now < state.asked_after_us.get(pool.name, 0):
-        return False
-    ends = state.now + pool.lease_us
-    lease = LeaseRow(state.next_lease, pool.name, bag.id, LeaseState.WANTED, state.now, ends)
-    if not affordable(state, bag, lease):
-        _stop_if_stuck(state, bag, pool)
-        return False
-    state.next_lease += 1
-    _keep(state, lease)
-    state.out.append(Acquire(lease.lease, pool.name, bag.id, ends))
-    _watch_end(state, lease, pool)
+def _surplus(state: State, bag: Bag, there: list[LeaseRow], wanted: int) -> list[LeaseRow]:
+    """While the bag runs, a machine that works for it is not sent away."""
+    rows = [row for row in there if not bag.runs or not busy(state, row)]
+    return rows[max(len(rows) - (len(there) - wanted), 0) :] if len(there) > wanted else []
+
+
+def busy(state: State, row: LeaseRow) -> bool:
+    return any(host.live for host in state.on_lease.get(row.lease, {}).values())
+
+
+def _acquire(state: State, bag: Bag, pool: Pool, count: int) -> bool:
+    """False when it is money that lacks."""
+    for _ in range(count):
+        if state.now < state.asked_after_us.get(pool.name, 0):
+            return True
+        if state.lent.get(pool.name, 0) >= pool.max:
+            return True
+        lease = LeaseRow(state.next_lease, pool.name, bag.id, LeaseState.WANTED, state.now,
+                         state.now + pool.lease_us, billing=pool.billing)  # fmt: skip
+        if not money.affordable(state, bag, lease):
+            return False
+        state.next_lease += 1
+        own(state, lease)
+        _keep(state, lease)
+        state.out.append(Acquire(lease.lease, pool.name, bag.id, lease.ends_us))
+        watch_end(state, lease)
     return True
 
 
+def own(state: State, row: LeaseRow) -> None:
+    """Count it: new, or restored."""
+    state.leases[row.lease] = row
+    state.bags[row.bag].leases[row.lease] = None
+    state.lent[row.pool] = state.lent.get(row.pool, 0) + 1
+
+
 def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
-    if any(standing(state, bag, name) for name in state.pools):
+    """Money lacks in every pool, and nobody is there who would work without it."""
+    if bag.hosts or any(standing(state, bag, name) for name in state.pools):
+        return
+    if state.now < state.grace_until_us:  # after a restart they may yet call
+        state.timers.set(state.grace_until_us, Alarm.ACQUIRE, pool.name)
         return
     currency = pool.billing.currency
+    budget = show_money(currency, bag.terms.budget[currency])
+    spent = show_money(currency, money.spent(state, bag, currency))
     bag.phase = BagPhase.STOPPED
-    bag.why = (
-        f"the budget of {bag.terms.budget[currency] / 1e6:g} {currency} does not pay for another "
-        f"lease: {spent(state, bag, currency) / 1e6:g} {currency} spent"
-    )
+    bag.why = f"the budget of {budget} does not pay for another lease: {spent} spent"
     state.out.append(StopBag(bag.id, bag.why))
     state.out.append(Remember(bag.row()))
 
 
-def spent(state: State, bag: Bag, currency: str) -> int:
-    """Units entered so far."""
-    return sum(
-        cost_until(state, row, min(row.gone_us or state.now, state.now))
-        for row in _paid(state, bag, currency)
-    )
+def watch_end(state: State, lease: LeaseRow) -> None:
+    state.timers.set(_renewed_at(state, lease), Alarm.LEASE, lease.lease)
 
 
-def committed(state: State, bag: Bag, currency: str) -> int:
-    """What the standing leases will cost beyond that if each runs to its end."""
-    rows = [row for row in _paid(state, bag, currency) if row.gone_us is None]
-    return sum(
-        cost_until(state, row, row.ends_us) - cost_until(state, row, state.now) for row in rows
-    )
-
-
-def _paid(state: State, bag: Bag, currency: str) -> list[LeaseRow]:
-    return [
-        row
-        for row in state.leases.values()
-        if row.bag == bag.id and state.pools[row.pool].billing.currency == currency
-    ]
-
-
-def cost_until(state: State, row: LeaseRow, until_us: int) -> int:
-    """From the moment it was wanted: a provider bills the start-up too."""
-    return state.pools[row.pool].billing.cost(max(until_us - row.wanted_us, 0))
-
-
-def affordable(state: State, bag: Bag, lease: LeaseRow) -> bool:
-    """spent + committed, with this lease until its end, within the budget."""
-    currency = state.pools[lease.pool].billing.currency
-    if currency not in bag.terms.budget:
-        return True
-    others = spent(state, bag, currency) + committed(state, bag, currency)
-    mine = cost_until(state, lease, lease.ends_us)
-    known = state.leases.get(lease.lease)
-    if known is not None:
-        mine -= cost_until(state, known, known.ends_us)
-    return others + mine <= bag.terms.budget[currency]
-
-
-def _watch_end(state: State, lease: LeaseRow, pool: Pool) -> None:
-    state.timers.set(lease.ends_us - pool.lease_us // RENEW_AHEAD, Alarm.LEASE, lease.lease)
+def _renewed_at(state: State, lease: LeaseRow) -> int:
+    pool = state.pools.get(lease.pool)
+    return lease.ends_us - (pool.lease_us // RENEW_AHEAD if pool else 0)
 
 
 def end_is_near(state: State, lease_id: int) -> None:
     row = state.leases.get(lease_id)
-    if row is None or row.state not in STANDING:
+    if row is None or row.state not in STANDING or state.now < _renewed_at(state, row):
         return
-    pool, bag = state.pools[row.pool], state.bags[row.bag]
-    later = replace(row, ends_us=row.ends_us + pool.lease_us)
-    if bag.runs and affordable(state, bag, later):
-        _keep(state, later)
-        state.out.append(Renew(later.lease, later.ends_us))
-        _watch_end(state, later, pool)
-    elif state.now >= row.ends_us:
-        release(state, row, "its time is over" if not bag.runs else "the budget pays for no more")
-    else:
+    bag = state.bags[row.bag]
+    if state.now >= row.ends_us:
+        release(state, row, "its time is over")
+    elif not _renew(state, bag, row):
         state.timers.set(row.ends_us, Alarm.LEASE, row.lease)
+
+
+def _renew(state: State, bag: Bag, row: LeaseRow) -> bool:
+    pool = state.pools.get(row.pool)
+    if pool is None or not _still_wanted(state, bag, row):
+        return False
+    later = replace(row, ends_us=row.ends_us + pool.lease_us)
+    if not money.affordable(state, bag, later):
+        return False
+    _keep(state, later)
+    state.out.append(Renew(later.lease, later.ends_us))
+    watch_end(state, later)
+    return True
+
+
+def _still_wanted(state: State, bag: Bag, row: LeaseRow) -> bool:
+    wanted = fixed.fleet(state, bag).get(row.pool, 0)
+    return len(standing(state, bag, row.pool)) <= wanted or (bag.runs and busy(state, row))
 
 
 def release(state: State, row: LeaseRow, why: str) -> None:
@@ -156,20 +157,36 @@ def starting(state: State, lease: int) -> None:
 
 
 def gone(state: State, event: LeaseChanged) -> Outcome | None:
-    """How the attempts on it ended: preempted if we released it, lost if it vanished."""
+    """How the attempts on it ended: preempted if we released it, or its end had come; lost if it
+    vanished."""
     row = state.leases.get(event.lease)
     if row is None or row.state is LeaseState.GONE:
         return None
     new = replace(row, state=LeaseState.GONE, gone_us=state.now, why=event.why or row.why)
     _keep(state, new)
-    state.fleet_due = True
-    if row.state is LeaseState.ENDING:
+    state.gone.append(row.lease)
+    state.lent[row.pool] -= 1
+    bag = state.bags[row.bag]
+    del bag.leases[row.lease]
+    money.pay(bag, new)
+    ask_again(state, row.pool)
+    if row.state is LeaseState.ENDING or state.now >= _renewed_at(state, row):
         return Outcome.PREEMPTED
     _died(state, new)
     return Outcome.LOST
 
 
+def ask_again(state: State, pool: str) -> None:
+    """The pool has a machine to lend: whoever may use it looks again."""
+    for bag in state.open.values():
+        if bag.runs and (not bag.terms.pools or pool in bag.terms.pools):
+            state.fleet_due[bag.id] = None
+
+
 def _died(state: State, row: LeaseRow) -> None:
+    """Before anything ended on it: perhaps none of its kind can work. So we ask more slowly."""
+    if any(host.proven for host in state.on_lease.get(row.lease, {}).values()):
+        return
     deaths = state.deaths[row.pool] = state.deaths.get(row.pool, 0) + 1
     pause = FIRST_PAUSE_US * 2 ** (deaths - 1) if deaths > 1 else 0
     state.asked_after_us[row.pool] = state.now + pause
@@ -181,10 +198,10 @@ def _died(state: State, row: LeaseRow) -> None:
         brakes.pull(state, state.bags[row.bag], told)
 
 
-def proven(state: State, pool: str) -> None:
-    """A result came from it: its machines work."""
-    if state.deaths.get(pool):
-        state.deaths[pool] = 0
+def proven(state: State, host: Host) -> None:
+    """A task has ended on it: its pool's machines work."""
+    host.proven = True
+    state.deaths.pop(host.pool, None)
 
 
 def _keep(state: State, row: LeaseRow) -> None:

@@ -1,22 +1,29 @@
 """Tasks that wait for another attempt.
 
-They are kept in groups of those that avoid the same hosts and have the same needs, so that an offer
-looks at each group once, not at each task: ten thousand lost tasks cost an offer one look.
+They are kept in groups of those that may go to the same hosts, so that an offer looks at each group
+once, not at each task: a hundred thousand lost tasks cost an offer one look.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-Avoid = tuple[str, ...]
-Key = tuple[Avoid, tuple[tuple[str, int], ...] | None]
+
+class Group(NamedTuple):
+    """What decides where a waiting task may go."""
+
+    avoid: tuple[str, ...] = ()  # hosts where it failed
+    needs: tuple[tuple[str, int], ...] | None = None  # when they have grown
+    reliable: bool = False  # wanted on a reliable pool
 
 
 class Requeue:
     def __init__(self) -> None:
-        self._groups: dict[Key, deque[int]] = {}
-        self._where: dict[int, Key] = {}
+        # Groups come and go at the front, where a plain dict would pile up holes.
+        self._groups: OrderedDict[Group, deque[int]] = OrderedDict()
+        self._where: dict[int, Group] = {}
 
     def __len__(self) -> int:
         return len(self._where)
@@ -27,30 +34,39 @@ class Requeue:
     def __iter__(self) -> Iterator[int]:
         return iter(self._where)
 
-    def add(self, index: int, avoid: Avoid = (), needs: dict[str, int] | None = None) -> None:
-        self.remove(index)
-        key = (avoid, tuple(sorted(needs.items())) if needs else None)
-        self._groups.setdefault(key, deque()).append(index)
-        self._where[index] = key
+    def add(self, index: int, group: Group) -> None:
+        if self._where.get(index) == group:
+            return
+        self._where[index] = group
+        self._groups.setdefault(group, deque()).append(index)
 
     def remove(self, index: int) -> None:
         """Forgotten here at once, and passed over when its turn comes in the group."""
         self._where.pop(index, None)
 
-    def groups(self) -> list[Key]:
-        return list(self._groups)
+    def group_of(self, index: int) -> Group:
+        return self._where[index]
 
-    def avoided_by(self, index: int) -> Avoid:
-        return self._where[index][0]
+    def take(self, admits: Callable[[Group], bool]) -> tuple[int, Group] | None:
+        """The first task of the first group that may go."""
+        found: tuple[int, Group] | None = None
+        spent = []
+        for group, queue in self._groups.items():
+            if admits(group):
+                index = self._pop(group, queue)
+                if not queue:
+                    spent.append(group)
+                if index is not None:
+                    found = index, group
+                    break
+        for group in spent:
+            del self._groups[group]
+        return found
 
-    def take(self, key: Key) -> int | None:
-        group = self._groups.get(key)
-        while group:
-            index = group.popleft()
-            if self._where.get(index) == key:
+    def _pop(self, group: Group, queue: deque[int]) -> int | None:
+        while queue:
+            index = queue.popleft()
+            if self._where.get(index) == group:
                 del self._where[index]
-                if not group:
-                    del self._groups[key]
                 return index
-        self._groups.pop(key, None)
         return None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import dispatch
-from tailrace.scheduler.rows import AttemptRow, BagPhase, Restored
-from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+from tailrace.scheduler import admission, blame, dispatch, fleet, leases, money
+from tailrace.scheduler.events import LeaseState
+from tailrace.scheduler.rows import AttemptRow, BagPhase, HostRow, LeaseRow, Restored
+from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
 
@@ -13,19 +14,70 @@ def restore(rows: Restored, now: int) -> State:
     """Hosts are absent until they call, and offers are gone: neither is durable."""
     state = State()
     state.now = now
-    state.hosts = {row.host: Host(row) for row in rows.hosts}
-    state.leases = {row.lease: row for row in rows.leases}
     state.next_attempt, state.next_lease = rows.next_attempt, rows.next_lease
     for row in rows.bags:
         permutation, failed = rows.permutations.get(row.bag), rows.failed.get(row.bag)
         state.bags[row.bag] = Bag(row, permutation, rows.done[row.bag], failed)
+    for host in rows.hosts:
+        _meet_again(state, host)
+    for lease in rows.leases:
+        _owe(state, lease)
     for task in rows.tasks:
-        state.bags[task.bag].troubles[task.index] = Trouble(task)
+        state.bags[task.bag].troubles[task.index] = Trouble.of(task)
     for attempt in rows.attempts:
         _adopt(state, attempt)
     for bag in state.bags.values():
-        _queue_again(bag)
+        _take_up(state, bag)
     return state
+
+
+def _meet_again(state: State, row: HostRow) -> None:
+    host = state.hosts[row.host] = Host(row)
+    fleet.move_to_lease(state, host, row.lease)
+    state.booked += host.booked
+    state.succeeded += host.succeeded
+    if host.excluded:
+        state.excluded[host.id] = host
+
+
+def _owe(state: State, row: LeaseRow) -> None:
+    if row.state is LeaseState.GONE:
+        money.pay(state.bags[row.bag], row)
+    else:
+        leases.own(state, row)
+
+
+def _adopt(state: State, row: AttemptRow) -> None:
+    bag, host = state.bags[row.bag], state.hosts[row.host]
+    trouble = bag.troubles.get(row.index)
+    attempt = Attempt(row.attempt, row.bag, row.index, row.host, row.sent_us)
+    attempt.timeout_us = row.timeout_us
+    if trouble is not None:
+        attempt.needs, attempt.expired = trouble.needs, row.attempt in trouble.expired
+    if row.index in bag.done or bag.phase is BagPhase.CANCELLED:
+        attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
+    elif attempt.expired and trouble is not None and blame.exhausted(bag, trouble):
+        attempt.dropping = Outcome.EXPIRED
+    dispatch.believe(state, bag, host, attempt)
+
+
+def _take_up(state: State, bag: Bag) -> None:
+    """Every task below the cursor is done, live, or in trouble: so their number is the cursor."""
+    live = sum(1 for index in bag.live if index not in bag.done)
+    troubled = sum(1 for index in bag.troubles if index not in bag.live)
+    bag.cursor = bag.done.count + live + troubled
+    for index, trouble in bag.troubles.items():
+        if not dispatch.under_way(bag, index) and _may_go_on(bag, index, trouble):
+            bag.requeue.add(index, admission.group_of(trouble))
+    if bag.phase is BagPhase.FINISHED:
+        bag.put_away()
+    elif bag.phase not in ENDED:
+        fleet.opened(state, bag)
+
+
+def _may_go_on(bag: Bag, index: int, trouble: Trouble) -> bool:
+    """One whose last allowed attempt has expired waits for that, and for nothing more."""
+    return index not in bag.live or blame.exhausted(bag, trouble) is None
 
 
 def watch_again(state: State) -> None:
@@ -34,27 +86,7 @@ def watch_again(state: State) -> None:
         if attempt.timeout_us is not None:
             due = max(attempt.sent_us + attempt.timeout_us, state.grace_until_us)
             state.timers.set(due, Alarm.TIMEOUT, attempt.attempt)
-    for lease in state.leases:
-        state.timers.set(state.now, Alarm.LEASE, lease)
-
-
-def _adopt(state: State, row: AttemptRow) -> None:
-    bag, host = state.bags[row.bag], state.hosts[row.host]
-    trouble = bag.troubles.get(row.index)
-    needs = (trouble.needs if trouble else None) or bag.terms.needs
-    attempt = Attempt(row.attempt, row.bag, row.index, row.host, row.sent_us, needs)
-    attempt.timeout_us = row.timeout_us
-    if row.index in bag.done or bag.phase is BagPhase.CANCELLED:
-        attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
-    dispatch.believe(state, bag, host, attempt)
-
-
-def _queue_again(bag: Bag) -> None:
-    """Every task below the cursor is done, live, or in trouble: so their number is the cursor."""
-    troubled = 0
-    for index, trouble in bag.troubles.items():
-        if index not in bag.live:
-            troubled += 1
-            bag.requeue.add(index, trouble.avoid(), trouble.needs)
-    live = sum(1 for index in bag.live if index not in bag.done)
-    bag.cursor = bag.done.count + live + troubled
+    for lease in state.leases.values():
+        leases.watch_end(state, lease)
+    for host in state.excluded.values():
+        state.timers.set(host.excluded_until_us, Alarm.READMIT, host.id)

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from tailrace.bag.terms import Limits, Terms
+from tailrace.pools.terms import Billing
 from tailrace.scheduler.events import LeaseState
 
 
@@ -46,6 +47,8 @@ class TaskRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     limits: Limits | None = None
     needs: dict[str, int] | None = None
     why: str = ""
+    avoid: tuple[str, ...] = ()  # hosts the next attempt keeps away from
+    expired: tuple[int, ...] = ()  # live attempts whose time-out has passed and is booked
 
 
 class AttemptRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
@@ -65,10 +68,11 @@ class HostRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     kind: str
     capacity: dict[str, int]
     lease: int | None = None
-    succeeded: int = 0
+    succeeded: int = 0  # stored at each doubling: never less than half the truth
     booked: int = 0  # failures settled to be the host's
     exclusions: int = 0
-    excluded_until_us: int = 0
+    excluded_until_us: int = 0  # 0 again once a probe has succeeded
+    why: str = ""  # it was excluded
 
 
 class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
@@ -82,6 +86,7 @@ class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     gone_us: int | None = None
     host: str = ""
     why: str = ""
+    billing: Billing = Billing()  # agreed when it was taken: later prices do not change its cost
 
 
 class Restored(msgspec.Struct, frozen=True):

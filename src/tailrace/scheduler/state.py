@@ -3,80 +3,79 @@
 from __future__ import annotations
 
 from array import array
+from collections import deque
 
-from tailrace.bag.needs import Amounts, times
-from tailrace.bag.order import order_of
+import msgspec
+
+from tailrace.bag.needs import Amounts
+from tailrace.bag.order import Listed, Order, order_of
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Limits, Terms
 from tailrace.knowledge.runtimes import RunTimes
 from tailrace.pools.terms import Pool
-from tailrace.scheduler.bits import Bits
+from tailrace.scheduler.bits import AllBits, Bits
 from tailrace.scheduler.decisions import AnyDecision
 from tailrace.scheduler.requeue import Requeue
 from tailrace.scheduler.rows import BagPhase, BagRow, Failure, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.timers import Timers
 
+ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
 
-class Attempt:
+
+class Attempt(msgspec.Struct, eq=False, gc=False):
     """A live attempt: sent, and not yet known to have ended."""
 
-    __slots__ = ("attempt", "bag", "dropping", "expired", "host", "index", "needs", "sent_us",
-                 "timeout_us")  # fmt: skip
-
-    def __init__(
-        self, attempt: int, bag: int, index: int, host: str, sent_us: int, needs: Amounts
-    ) -> None:
-        self.attempt = attempt
-        self.bag = bag
-        self.index = index
-        self.host = host
-        self.sent_us = sent_us
-        self.needs = needs
-        self.timeout_us: int | None = None
-        self.expired = False  # another may be sent; a result of this one still counts
-        self.dropping: Outcome | None = None  # how its end will be booked
+    attempt: int
+    bag: int
+    index: int
+    host: str
+    sent_us: int
+    needs: dict[str, int] | None = None  # when they are more than the bag's
+    timeout_us: int | None = None
+    expired: bool = False  # another may be sent; a result of this one still counts
+    dropping: Outcome | None = None  # how its end will be booked
 
 
 class Trouble:
     """The history of a task that did not succeed at once."""
 
-    __slots__ = ("counts", "limits", "needs", "sent", "unsettled", "why")
+    __slots__ = ("avoid", "counts", "expired", "limits", "needs", "sent", "unsettled", "why")
 
-    def __init__(self, row: TaskRow | None = None) -> None:
-        self.sent = row.sent if row else 0
-        self.counts: dict[str, int] = dict(row.counts) if row else {}
-        self.unsettled: list[Failure] = list(row.unsettled) if row else []
-        self.limits: Limits | None = row.limits if row else None
-        self.needs: dict[str, int] | None = row.needs if row else None
-        self.why = row.why if row else ""
+    def __init__(self, sent: int = 0) -> None:
+        self.sent = sent
+        self.counts: dict[str, int] = {}
+        self.unsettled: list[Failure] = []
+        self.limits: Limits | None = None
+        self.needs: dict[str, int] | None = None
+        self.why = ""
+        self.avoid: tuple[str, ...] = ()
+        self.expired: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, row: TaskRow) -> Trouble:
+        trouble = cls(row.sent)
+        trouble.counts, trouble.unsettled = dict(row.counts), list(row.unsettled)
+        trouble.limits, trouble.needs, trouble.why = row.limits, row.needs, row.why
+        trouble.avoid, trouble.expired = row.avoid, row.expired
+        return trouble
 
     def row(self, bag: int, index: int) -> TaskRow:
-        unsettled = tuple(self.unsettled)
-        return TaskRow(
-            bag, index, self.sent, dict(self.counts), unsettled, self.limits, self.needs, self.why
-        )
+        return TaskRow(bag, index, self.sent, dict(self.counts), tuple(self.unsettled), self.limits,
+                       self.needs, self.why, self.avoid, self.expired)  # fmt: skip
 
-    def avoid(self) -> tuple[str, ...]:
+    def book(self, outcome: Outcome, times: int = 1) -> None:
+        self.counts[outcome] = self.counts.get(outcome, 0) + times
+
+    def failed_on(self) -> tuple[str, ...]:
         """The hosts where it failed, as long as the blame is open."""
         return tuple(sorted(dict.fromkeys(failure.host for failure in self.unsettled)))
 
 
-class Trial:
+class Trial(msgspec.Struct):
     """A bag's first task on a new kind of host; the others wait for it, but not for long."""
 
-    __slots__ = ("attempt", "since_us")
-
-    def __init__(self, attempt: int, since_us: int) -> None:
-        self.attempt = attempt
-        self.since_us = since_us
-
-
-def _numbers(permutation: bytes | None) -> array[int] | None:
-    if permutation is None:
-        return None
-    numbers = array("Q")
-    numbers.frombytes(permutation)
-    return numbers
+    attempt: int
+    since_us: int
 
 
 class Bag:
@@ -94,19 +93,22 @@ class Bag:
         self.why = row.why
         self.submitted_us = row.submitted_us
         self.ended_us = row.ended_us
-        self.order = order_of(terms.count, terms.order_seed, _numbers(permutation))
+        self.order: Order = order_of(terms.count, terms.order_seed, _numbers(permutation))
         self.done = Bits(terms.count, done)
         self.failed = Bits(terms.count if failed else 0, failed)  # made when a task first fails
         self.cursor = 0  # positions of the order below it have been sent at least once
         self.requeue = Requeue()
-        self.live: dict[int, list[Attempt]] = {}  # by task
+        self.live: dict[int, tuple[Attempt, ...]] = {}  # by task
         self.troubles: dict[int, Trouble] = {}
         self.trials: dict[str, Trial | None] = {}  # by kind of host; None: passed
         self.like_sign = ""
         self.like_count = 0
         self.times = RunTimes()
-        self.fleet_slots = 0
-        self.fleet_version = -1
+        self.queued = False  # stands in `State.hungry`
+        self.hosts = 0  # able hosts that may run its tasks (kept by `fleet`)
+        self.slots = 0  # tasks of it that they run at once
+        self.leases: dict[int, None] = {}  # not yet gone
+        self.paid: dict[str, int] = {}  # for leases that are gone, by currency
 
     @property
     def runs(self) -> bool:
@@ -115,7 +117,7 @@ class Bag:
     @property
     def hungry(self) -> bool:
         """Has tasks that wait to be sent."""
-        return self.runs and (self.cursor < self.terms.count or len(self.requeue) > 0)
+        return self.runs and self.unsent > 0
 
     @property
     def unsent(self) -> int:
@@ -123,6 +125,26 @@ class Bag:
 
     def row(self) -> BagRow:
         return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us)
+
+    def put_away(self) -> None:
+        """Finished: what is large is not needed any more, or is easily said."""
+        self.done = AllBits(self.terms.count)
+        self.order = Listed(self.terms.count)
+        self.requeue = Requeue()
+        self.trials.clear()
+
+    def take_out(self) -> None:
+        """Some of its tasks will be tried again after all."""
+        if isinstance(self.done, AllBits):
+            self.done = self.done.opened()
+
+
+def _numbers(permutation: bytes | None) -> array[int] | None:
+    if permutation is None:
+        return None
+    numbers = array("Q")
+    numbers.frombytes(permutation)
+    return numbers
 
 
 class Host:
@@ -136,18 +158,23 @@ class Host:
         self.booked = row.booked
         self.exclusions = row.exclusions
         self.excluded_until_us = row.excluded_until_us
-        self.probing = False  # after an exclusion: one attempt, then we know more
+        self.why = row.why
         self.present = False  # has called, and is not silent
+        self.probing = False  # after an exclusion: one attempt at a time, until one succeeds
+        self.probe = 0  # the attempt that does
+        self.proven = row.succeeded > 0  # a task has ended on it: its worker works
         self.offer: Amounts | None = None
         self.live: dict[int, Attempt] = {}
-        self.used: dict[str, int] = {}
+        self.plain: dict[int, int] = {}  # live attempts with their bag's own needs, by bag
+        self.grown: dict[int, Attempt] = {}  # those with more
+
+    @property
+    def excluded(self) -> bool:
+        return self.excluded_until_us > 0 and not self.probing
 
     def row(self) -> HostRow:
         return HostRow(self.id, self.pool, self.kind, self.capacity, self.lease, self.succeeded,
-                       self.booked, self.exclusions, self.excluded_until_us)  # fmt: skip
-
-    def slots(self, needs: Amounts) -> int:
-        return times(needs, self.capacity)
+                       self.booked, self.exclusions, self.excluded_until_us, self.why)  # fmt: skip
 
 
 class State:
@@ -159,16 +186,24 @@ class State:
         self.out: list[AnyDecision] = []
         self.pools: dict[str, Pool] = {}
         self.bags: dict[int, Bag] = {}
+        self.open: dict[int, Bag] = {}  # those that have not ended
+        self.hungry: list[int] = []  # all that have something to send, oldest first; maybe more
         self.hosts: dict[str, Host] = {}
+        self.able: dict[str, Host] = {}  # present, and not excluded
+        self.excluded: dict[str, Host] = {}
+        self.booked = 0  # by all hosts together
+        self.succeeded = 0
         self.attempts: dict[int, Attempt] = {}
         self.leases: dict[int, LeaseRow] = {}
+        self.gone: deque[int] = deque()  # leases kept in mind a little longer
+        self.on_lease: dict[int, dict[str, Host]] = {}  # who called with it
+        self.lent: dict[str, int] = {}  # leases of a pool that are not gone
         self.deaths: dict[str, int] = {}  # leases of a pool that died in a row before any result
         self.asked_after_us: dict[str, int] = {}  # a pool is not asked for machines before
         self.offers: dict[str, Host] = {}  # open ones, oldest first
         self.timers = Timers()
         self.next_attempt = 1
         self.next_lease = 1
-        self.fleet_version = 0
         self.grace_until_us = 0
-        self.supply = False  # work has come that open offers have not seen
-        self.fleet_due = False  # the wanted fleet may have changed
+        self.supply = False  # work or room has come that open offers have not seen
+        self.fleet_due: dict[int, None] = {}  # bags whose wanted fleet may have changed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import IntEnum
 
 
@@ -15,21 +15,38 @@ class Alarm(IntEnum):
     ACQUIRE = 4  # a pool may be asked again
 
 
+Key = int | str
+FEW = 1000
+
+
 class Timers:
-    """A heap of moments. None is taken out early: who is called checks if it still holds."""
+    """A heap of moments. Who is called checks if it still holds: most are set and never needed, and
+    are swept out together when they are more than half."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Alarm, int | str]] = []
+        self._heap: list[tuple[int, int, Alarm, Key]] = []
         self._count = 0
+        self._void = 0
 
-    def set(self, at_us: int, alarm: Alarm, key: int | str) -> None:
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def set(self, at_us: int, alarm: Alarm, key: Key) -> None:
         self._count += 1
         heapq.heappush(self._heap, (at_us, self._count, alarm, key))
 
     def next(self) -> int | None:
         return self._heap[0][0] if self._heap else None
 
-    def due(self, now: int) -> Iterator[tuple[Alarm, int | str]]:
+    def due(self, now: int) -> Iterator[tuple[Alarm, Key]]:
         while self._heap and self._heap[0][0] <= now:
             _, _, alarm, key = heapq.heappop(self._heap)
             yield alarm, key
+
+    def void(self, holds: Callable[[Alarm, Key], bool]) -> None:
+        """One more of them holds no longer."""
+        self._void += 1
+        if self._void > FEW and self._void > len(self._heap) // 2:
+            self._heap = [item for item in self._heap if holds(item[2], item[3])]
+            heapq.heapify(self._heap)
+            self._void = 0

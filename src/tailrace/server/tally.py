@@ -6,16 +6,15 @@ from typing import Any
 
 from tailrace.knowledge.remaining import time_left
 from tailrace.scheduler.brakes import sign
-from tailrace.scheduler.bundling import fleet_slots
 from tailrace.scheduler.decisions import Settle
 from tailrace.scheduler.events import Measured
-from tailrace.scheduler.leases import committed, spent
+from tailrace.scheduler.money import committed, spent
 from tailrace.scheduler.state import Bag, State
 from tailrace.server.protocol import WorkResult
 
 
 def tally(state: State, bag: Bag) -> dict[str, Any]:
-    slots = fleet_slots(state, bag)
+    slots = bag.slots
     told: dict[str, Any] = {
         "done": bag.done.count,
         "failed": bag.failed.count,

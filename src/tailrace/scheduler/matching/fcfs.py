@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 
-from tailrace.scheduler import dispatch
+from tailrace.scheduler import admission, fleet
 from tailrace.scheduler.state import Bag, Host, State
 
 Pick = tuple[Host, Bag, int]
 
 
-def pick(state: State, offers: Iterable[Host]) -> Iterator[Pick]:
-    """Each pick is carried out before the next is asked for."""
-    waiting = list(offers)
-    for bag in list(state.bags.values()):
-        if not bag.hungry:
-            continue
-        for host in waiting:
-            yield from _fill(state, bag, host)
-            if _sated(bag):
-                break
+def pick(state: State, offers: Collection[Host]) -> Iterator[Pick]:
+    """Host, bag, how many of its tasks. Each pick is carried out before the next is asked for."""
+    if len(offers) == 1:
+        return _serve(state, next(iter(offers)))
+    return _feed(state, offers)
 
 
-def _sated(bag: Bag) -> bool:
-    return not bag.hungry
+def _serve(state: State, host: Host) -> Iterator[Pick]:
+    """One offer, as most are: the bags are asked in turn, until the host is full."""
+    for bag in fleet.hungry(state):
+        count = admission.room(state, bag, host)
+        if count > 0:
+            yield from _fill(state, bag, host, count)
+            if admission.is_full(state, host):
+                return
 
 
-def _fill(state: State, bag: Bag, host: Host) -> Iterator[Pick]:
-    count = dispatch.room(state, bag, host)
-    while count > 0:
-        index = dispatch.next_task(state, bag, host)
-        if index is None:
-            return
-        yield host, bag, index
-        count = count - 1 if count > 1 else dispatch.room(state, bag, host)
+def _feed(state: State, offers: Collection[Host]) -> Iterator[Pick]:
+    """Many offers: the hosts are asked in turn, until the bag is sated."""
+    for bag in fleet.hungry(state):
+        for host in offers:
+            count = admission.room(state, bag, host)
+            if count > 0:
+                yield from _fill(state, bag, host, count)
+                if not bag.hungry:
+                    break
+
+
+def _fill(state: State, bag: Bag, host: Host, count: int) -> Iterator[Pick]:
+    """What was sent may have changed what else may go (a trial, grown needs): so ask again."""
+    unsent = -1
+    while count > 0 and bag.unsent != unsent:
+        unsent = bag.unsent
+        yield host, bag, count
+        count = admission.room(state, bag, host)

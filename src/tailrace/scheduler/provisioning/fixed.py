@@ -1,4 +1,4 @@
-"""As many machines of each admitted pool as it lends, for as long as the bag has work."""
+"""As many machines of each admitted pool as it lends, but no more than the bag has tasks left."""
 
 from __future__ import annotations
 
@@ -8,5 +8,6 @@ from tailrace.scheduler.state import Bag, State
 def fleet(state: State, bag: Bag) -> dict[str, int]:
     if not bag.runs:
         return {}
+    left = bag.terms.count - bag.done.count
     admitted = bag.terms.pools or tuple(state.pools)
-    return {name: state.pools[name].max for name in admitted if name in state.pools}
+    return {name: min(state.pools[name].max, left) for name in admitted if name in state.pools}

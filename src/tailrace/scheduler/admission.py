@@ -1,0 +1,92 @@
+"""What may go where: how many tasks of a bag to a host, and which of those that wait."""
+
+from __future__ import annotations
+
+from tailrace.bag.needs import Amounts, times
+from tailrace.bag.outcome import Outcome
+from tailrace.scheduler import brakes, fleet
+from tailrace.scheduler.bundling import held_at_most
+from tailrace.scheduler.requeue import Group
+from tailrace.scheduler.state import Bag, Host, State, Trouble
+
+MOST_PREEMPTIONS = 3
+
+
+def room(state: State, bag: Bag, host: Host) -> int:
+    """How many more tasks of this bag the host may be sent now.
+
+    Attempts ahead of what can run are sent only to a host that holds nothing but this bag's: with
+    mixed needs nobody could say which of them would run next.
+    """
+    offer = host.offer
+    if offer is None or host.excluded or not fleet.admits_pool(bag, host):
+        return 0
+    if host.probing and host.probe in host.live:
+        return 0
+    trial = bag.trials.get(host.kind, brakes.UNTRIED)
+    if trial is None and not host.probing and _holds_only(host, bag):
+        return held_at_most(bag, times(bag.terms.needs, offer)) - len(host.live)
+    if trial is None or trial is brakes.UNTRIED:
+        return int(fits_beside(state, host, bag.terms.needs))
+    return 0  # until the trial of this kind of host is over
+
+
+def _holds_only(host: Host, bag: Bag) -> bool:
+    plain = host.plain
+    return not host.grown and (not plain or (len(plain) == 1 and bag.id in plain))
+
+
+def fits_beside(state: State, host: Host, needs: Amounts) -> bool:
+    """Room in the offer beside all that is believed on the host."""
+    offer, used = host.offer or {}, fleet.used(state, host)
+    return all(offer.get(name, 0) - used.get(name, 0) >= amount for name, amount in needs.items())
+
+
+def is_full(state: State, host: Host) -> bool:
+    """Every task needs some of a core, so that a host without any left need not ask on."""
+    offer = host.offer or {}
+    return "cores" in offer and offer["cores"] <= fleet.used(state, host).get("cores", 0)
+
+
+def group_of(trouble: Trouble) -> Group:
+    needs = tuple(sorted(trouble.needs.items())) if trouble.needs else None
+    preempted = trouble.counts.get(Outcome.PREEMPTED, 0) >= MOST_PREEMPTIONS
+    return Group(trouble.avoid, needs, preempted)
+
+
+def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
+    """May a task of this group go to this host, in which the bag has room?"""
+    needs = dict(group.needs) if group.needs else None
+    if group.reliable and not _reliable_enough(state, bag, host):
+        return False
+    if needs and not fits_beside(state, host, needs):
+        return False
+    return host.id not in group.avoid or not another(state, bag, group.avoid, needs)
+
+
+def another(state: State, bag: Bag, than: tuple[str, ...], needs: Amounts | None) -> bool:
+    """A task avoids the hosts where it failed, as long as there is another."""
+    if needs:
+        return fleet.another_for(state, bag, than, needs)
+    return fleet.another_host(state, bag, than)
+
+
+def _reliable_enough(state: State, bag: Bag, host: Host) -> bool:
+    """Preempted again and again: a reliable pool is wanted, if the bag has one."""
+    return reliable(state, host) or not has_reliable_pool(state, bag)
+
+
+def reliable(state: State, host: Host) -> bool:
+    pool = state.pools.get(host.pool)
+    return pool is None or pool.reliable
+
+
+def has_reliable_pool(state: State, bag: Bag) -> bool:
+    """One that lends machines, or whose machines have come by themselves."""
+    names = bag.terms.pools or tuple(state.pools)
+    pools = [state.pools[name] for name in names if name in state.pools]
+    if any(pool.reliable and pool.max > 0 for pool in pools):
+        return True
+    if not any(pool.reliable for pool in pools):
+        return False
+    return any(fleet.slots(bag, one) and reliable(state, one) for one in state.able.values())

@@ -1,0 +1,171 @@
+"""Which hosts are there, and for whom. The counts are kept up to date, never taken anew: an offer
+costs the same with ten hosts and ten thousand."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator
+
+from tailrace.bag.needs import Amounts, fits, times
+from tailrace.scheduler.rows import HostRow
+from tailrace.scheduler.state import ENDED, Bag, Host, State
+from tailrace.scheduler.timers import Alarm
+
+
+def admits_pool(bag: Bag, host: Host) -> bool:
+    return not bag.terms.pools or host.pool in bag.terms.pools
+
+
+def slots(bag: Bag, host: Host) -> int:
+    """Tasks of this bag that the host runs at once; none if it may not."""
+    return times(bag.terms.needs, host.capacity) if admits_pool(bag, host) else 0
+
+
+def seen(state: State, row: HostRow) -> Host:
+    """A host calls, or calls again and may have changed."""
+    host = state.hosts.get(row.host)
+    if host is None:
+        host = state.hosts[row.host] = Host(row)
+    _count_out(state, host)
+    move_to_lease(state, host, row.lease)
+    host.pool, host.kind, host.capacity = row.pool, row.kind, row.capacity
+    host.present = True
+    _count_in(state, host)
+    return host
+
+
+def move_to_lease(state: State, host: Host, lease: int | None) -> None:
+    if host.lease is not None:
+        state.on_lease.get(host.lease, {}).pop(host.id, None)
+    host.lease = lease
+    if lease is not None:
+        state.on_lease.setdefault(lease, {})[host.id] = host
+
+
+def leave(state: State, host: Host) -> None:
+    """Silent, or gone: what it would have taken may go to a host that was avoided so far."""
+    _count_out(state, host)
+    host.present = False
+    host.offer = None
+    state.offers.pop(host.id, None)
+    state.supply = True
+
+
+def exclude(state: State, host: Host, until_us: int) -> None:
+    _count_out(state, host)
+    host.excluded_until_us, host.probing = until_us, False
+    state.excluded[host.id] = host
+    state.timers.set(until_us, Alarm.READMIT, host.id)
+    state.supply = True
+
+
+def readmit(state: State, host: Host) -> None:
+    """Its time is over, or it is needed: one task at a time, until one succeeds."""
+    if state.excluded.pop(host.id, None) is not None:
+        host.probing = True
+        _count_in(state, host)
+        state.supply = True
+
+
+def _count_in(state: State, host: Host) -> None:
+    if not host.present or host.excluded or host.id in state.able:
+        return
+    state.able[host.id] = host
+    for bag in state.open.values():
+        count = slots(bag, host)
+        bag.hosts += count > 0
+        bag.slots += count
+
+
+def _count_out(state: State, host: Host) -> None:
+    if state.able.pop(host.id, None) is None:
+        return
+    for bag in state.open.values():
+        count = slots(bag, host)
+        bag.hosts -= count > 0
+        bag.slots -= count
+        if count and not bag.hosts:
+            state.fleet_due[bag.id] = None
+
+
+def readmit_the_last(state: State) -> None:
+    """Nobody is left for a bag but hosts that are excluded: better one of those than none."""
+    for host in [host for host in state.excluded.values() if host.present]:
+        if any(bag.runs and not bag.hosts and slots(bag, host) for bag in state.open.values()):
+            readmit(state, host)
+
+
+def is_last(state: State, host: Host) -> bool:
+    """Would some bag have no host without this one?"""
+    if host.id not in state.able:
+        return False
+    return len(state.able) == 1 or any(
+        bag.hosts == 1 and slots(bag, host) for bag in state.open.values()
+    )
+
+
+def opened(state: State, bag: Bag) -> None:
+    """The bag has begun, or has work again."""
+    if bag.id not in state.open:
+        state.open[bag.id] = bag
+        counts = [slots(bag, host) for host in state.able.values()]
+        bag.hosts, bag.slots = sum(count > 0 for count in counts), sum(counts)
+    state.fleet_due[bag.id] = None
+    queue(state, bag)
+
+
+def closed(state: State, bag: Bag) -> None:
+    """The bag runs no longer; for good, or until its owner says so."""
+    if bag.phase in ENDED:
+        state.open.pop(bag.id, None)
+    state.fleet_due[bag.id] = None
+
+
+def queue(state: State, bag: Bag) -> None:
+    """Work has come. Who is found to be sated leaves the queue when he is asked."""
+    if not bag.queued:
+        bag.queued = True
+        insort(state.hungry, bag.id)
+    state.supply = True
+
+
+def hungry(state: State) -> Iterator[Bag]:
+    """In the order they came; read from the front, as an offer is often taken by the first."""
+    place = 0
+    while place < len(state.hungry):
+        bag = state.bags[state.hungry[place]]
+        if bag.hungry:
+            yield bag
+            place += 1
+        else:
+            bag.queued = False
+            del state.hungry[place]
+
+
+def used(state: State, host: Host) -> dict[str, int]:
+    """What is believed to be taken by all that the host holds."""
+    taken: dict[str, int] = {}
+    for number, count in host.plain.items():
+        _add(taken, state.bags[number].terms.needs, count)
+    for attempt in host.grown.values():
+        _add(taken, attempt.needs or {}, 1)
+    return taken
+
+
+def _add(taken: dict[str, int], needs: Amounts, count: int) -> None:
+    for name, amount in needs.items():
+        taken[name] = taken.get(name, 0) + amount * count
+
+
+def another_host(state: State, bag: Bag, than: tuple[str, ...]) -> bool:
+    """Is there an able host for tasks of this bag beside these?"""
+    hosts = [state.able.get(name) for name in than]
+    return bag.hosts > sum(1 for host in hosts if host is not None and slots(bag, host))
+
+
+def another_for(state: State, bag: Bag, than: tuple[str, ...], needs: Amounts) -> bool:
+    """The same for needs that have grown, which not every host can meet."""
+    return any(
+        host.id not in than and admits_pool(bag, host) and fits(needs, host.capacity)
+        for host in state.able.values()
+    )
