@@ -89,6 +89,11 @@ def test_attempts_waiting_at_their_host_do_not_keep_it_busy() -> None:
     assert (summary.live, summary.busy_us) == (5, 20 * S)
 
 
+def test_a_host_without_an_end_of_slots_counts_those_it_used() -> None:
+    summary = summarise(record([attempt(1, 0, 10), attempt(2, 0, 10)], slots=1_000_000))
+    assert (summary.hosts[0].slots, summary.utilisation) == (2, 1.0)
+
+
 @given(st.integers(0, 60), st.integers(1, 4), st.integers(1, 3), st.integers(0, 99))
 def test_no_slot_does_two_things_at_once(tasks: int, hosts: int, slots: int, seed: int) -> None:
     timeline = Timeline(a_run(tasks, hosts, slots, failing=0.3, seed=seed))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Results may be reported this much after their end, because a call carries several.
 REPORTED_WITHIN_US = 2_000_000
+ENDLESS_SLOTS = 100_000
 OUTCOMES = tuple(Outcome)
 #: In the outcome column: still running, or waiting at its host.
 LIVE = len(OUTCOMES)
@@ -96,7 +97,7 @@ class Timeline:
 
         used = np.zeros(len(self.hosts), dtype=np.int64)
         np.maximum.at(used, self.host, self.slot + 1)
-        declared = {host.host: host.slots for host in self.record.hosts}
+        declared = _declared(self.record)
         return [max(int(n), declared.get(h, 0)) for h, n in zip(self.hosts, used, strict=True)]
 
     @cached_property
@@ -170,8 +171,13 @@ def _measured(sent: int, free: int, ended: int, run: int) -> tuple[int, int]:
     return start, start + run
 
 
+def _declared(record: Record) -> dict[str, int]:
+    """Slots hosts say they have. Tasks without needs fit without end, which says nothing."""
+    return {h.host: h.slots if h.slots < ENDLESS_SLOTS else 0 for h in record.hosts}
+
+
 def _shelves(timeline: Timeline) -> dict[str, _Shelf]:
-    slots = {host.host: host.slots for host in timeline.record.hosts}
+    slots = _declared(timeline.record)
     return {name: _Shelf(slots.get(name, 0)) for name in timeline.hosts}
 
 
