@@ -68,9 +68,11 @@ class KeeperLink:
     def start(self, order: Json, terms: Json) -> None:
         """What a bag's attempts share travels once."""
         bag = str(order["bag"])
-        if self._told.get(bag) is not terms:
+        told = self._told.get(bag)
+        if told is not terms:
             self._told[bag] = terms
-            self._outbox.put({"bag": bag, "terms": terms})
+            if told != terms:
+                self._outbox.put({"bag": bag, "terms": terms})
         self._outbox.put({"start": order})
 
     def kill(self, attempt: int, grace_s: float, outcome: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import sys
 from typing import Any, Dict, Optional
@@ -74,6 +73,6 @@ def about() -> Dict[str, Any]:
         "name": system.nodename,
         "cores": cores(),
         "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "python": f"{platform.python_implementation()} {sys.version.split()[0]}",
+        "python": f"{sys.implementation.name} {sys.version.split()[0]}",
         "process": os.getpid(),
     }

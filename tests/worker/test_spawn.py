@@ -1,0 +1,65 @@
+"""Why a program could not be started, and whose fault that is."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tailrace.worker import spawn
+from tailrace.worker.ring import Ring
+from tailrace.worker.surroundings import Gpus
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])
+def test_a_host_that_cannot_fork_is_to_blame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def no_fork() -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fork", no_fork)
+    program = spawn.Program("/bin/true", ["true"], {}, "", None)
+    with pytest.raises(spawn.CannotStart) as caught:
+        spawn.fork(program, Ring(str(tmp_path)).take(), os.getpid())
+    assert caught.value.outcome == "host_failed"
+    assert os.strerror(number) in caught.value.text
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome", "code"),
+    [
+        (errno.ENOENT, "task_failed", 127),
+        (errno.EACCES, "task_failed", 126),
+        (errno.E2BIG, "task_failed", 126),
+        (errno.ENOMEM, "host_failed", None),
+        (errno.EIO, "host_failed", None),
+    ],
+)
+def test_errors_of_exec(number: int, outcome: str, code: int | None) -> None:
+    error = spawn.refusal(number, os.strerror(number), "/no/such/program")
+    assert (error.outcome, error.exit_code) == (outcome, code)
+
+
+def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
+    first, second = tmp_path / "1", tmp_path / "2"
+    for folder, mode in ((first, 0o644), (second, 0o755)):
+        folder.mkdir()
+        (folder / "tool").write_text("")
+        (folder / "tool").chmod(mode)
+    assert spawn.find("tool", f"{first}:{second}") == str(second / "tool")
+    (second / "tool").unlink()
+    assert spawn.find("tool", f"{first}:{second}") == str(first / "tool")
+    assert spawn.find("./tool", "") == "./tool"
+
+
+def test_gpus_are_shared_only_by_fractions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6,7")
+    gpus = Gpus(3000)
+    assert gpus.take(500) == ["4"]
+    assert gpus.take(500) == ["4"]
+    assert gpus.take(2000) == ["6", "7"]
+    gpus.give_back(["4"], 500)
+    assert gpus.take(300) == ["4"]
