@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tailrace.bag.needs import Amounts, times
+from tailrace.bag.needs import Amounts, fits, less
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import brakes, fleet
 from tailrace.scheduler.bundling import held_at_most
@@ -10,6 +10,7 @@ from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 MOST_PREEMPTIONS = 3
+MOST_SLOTS = 2000  # for tasks that need nothing of what a host has
 
 
 def room(state: State, bag: Bag, host: Host) -> int:
@@ -19,16 +20,37 @@ def room(state: State, bag: Bag, host: Host) -> int:
     mixed needs nobody could say which of them would run next.
     """
     offer = host.offer
-    if offer is None or host.excluded or not fleet.admits_pool(bag, host):
-        return 0
-    if host.probing and host.probe in host.live:
-        return 0
+    if offer is None or host.excluded_until_us or not fleet.admits_pool(bag, host):
+        return _room_for_probe(state, bag, host) if host.probing else 0
     trial = bag.trials.get(host.kind, brakes.UNTRIED)
-    if trial is None and not host.probing and _holds_only(host, bag):
-        return held_at_most(bag, times(bag.terms.needs, offer)) - len(host.live)
-    if trial is None or trial is brakes.UNTRIED:
-        return int(fits_beside(state, host, bag.terms.needs))
-    return 0  # until the trial of this kind of host is over
+    if trial is not None:
+        return min(free_slots(state, bag, host), 1) if trial is brakes.UNTRIED else 0
+    if _holds_only(host, bag):
+        return held_at_most(bag, slots_in(bag.terms.needs, offer)) - len(host.live)
+    return free_slots(state, bag, host)
+
+
+def _room_for_probe(state: State, bag: Bag, host: Host) -> int:
+    """One task at a time, until one succeeds; and not while the bag tries this kind of host."""
+    trial = bag.trials.get(host.kind, brakes.UNTRIED)
+    if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):
+        return 0
+    return min(free_slots(state, bag, host), 1) if fleet.admits_pool(bag, host) else 0
+
+
+def slots_in(needs: Amounts, free: Amounts) -> int:
+    """`times`, on the path that every offer takes."""
+    least = MOST_SLOTS
+    for name, amount in needs.items():
+        if amount > 0:
+            least = min(least, free.get(name, 0) // amount)
+    return least
+
+
+def free_slots(state: State, bag: Bag, host: Host) -> int:
+    """How many fit beside all that is believed on the host."""
+    free = less(host.offer or {}, fleet.used(state, host))
+    return max(slots_in(bag.terms.needs, free), 0)
 
 
 def _holds_only(host: Host, bag: Bag) -> bool:
@@ -37,9 +59,7 @@ def _holds_only(host: Host, bag: Bag) -> bool:
 
 
 def fits_beside(state: State, host: Host, needs: Amounts) -> bool:
-    """Room in the offer beside all that is believed on the host."""
-    offer, used = host.offer or {}, fleet.used(state, host)
-    return all(offer.get(name, 0) - used.get(name, 0) >= amount for name, amount in needs.items())
+    return fits(needs, less(host.offer or {}, fleet.used(state, host)))
 
 
 def is_full(state: State, host: Host) -> bool:

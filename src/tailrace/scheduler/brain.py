@@ -43,7 +43,7 @@ from tailrace.scheduler.matching import fcfs
 from tailrace.scheduler.restoring import restore, watch_again
 from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, Restored
 from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State
-from tailrace.scheduler.timers import Alarm
+from tailrace.scheduler.timers import NEVER, Alarm
 
 
 class Scheduler:
@@ -69,8 +69,7 @@ class Scheduler:
             state.now = now
         out: list[AnyDecision] = []
         state.out = out
-        due = state.timers.next()
-        if due is not None and due <= state.now:
+        if state.timers.next_us <= state.now:
             ring(state)
         self._doors[type(event)](state, event)
         if state.fleet_due:
@@ -82,7 +81,8 @@ class Scheduler:
         return out
 
     def next_wakeup(self) -> int | None:
-        return self.state.timers.next()
+        next_us = self.state.timers.next_us
+        return None if next_us == NEVER else next_us
 
     def explain(self, subject: str, now: int) -> list[str]:
         return explain(self.state, subject, now)

@@ -20,8 +20,9 @@ def held_at_most(bag: Bag, slots: int) -> int:
 
 def _ahead(bag: Bag, slots: int) -> int:
     """Nothing before a run time is known."""
-    if not bag.times.count:
+    times = bag.times
+    if not times.count or times.recent_us > BUNDLE_US * slots:
         return 0
-    in_a_second = int(BUNDLE_US * slots / max(bag.times.recent_us, 1.0))
+    in_a_second = int(BUNDLE_US * slots / max(times.recent_us, 1.0))
     fair = bag.unsent * slots // (2 * max(bag.slots, slots))
     return min(in_a_second, fair, MOST)

@@ -11,10 +11,12 @@ from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm, Key
 
+SUCCEEDED = Outcome.SUCCEEDED  # looked up for every task
+
 
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
     """Those that wait for another attempt come first, then the next never sent."""
-    while most > 0 and len(bag.requeue):
+    while most > 0 and bag.requeue.waiting:
         found = bag.requeue.take(lambda group: admission.may_go(state, bag, host, group))
         if found is None:
             break
@@ -121,11 +123,11 @@ def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -
         bag.troubles.pop(index, None)
     for other in bag.live.get(index, ()):
         drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
-    if outcome is not Outcome.SUCCEEDED:
+    if outcome is not SUCCEEDED:
         _note_failed(bag, index)
     if bag.done.count == bag.terms.count:
         finish(state, bag)
-    elif outcome is not Outcome.SUCCEEDED:
+    elif outcome is not SUCCEEDED:
         brakes.note_failed_task(state, bag)
 
 

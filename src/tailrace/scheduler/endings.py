@@ -10,7 +10,8 @@ from tailrace.scheduler import blame, brakes, dispatch, leases
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
-RAN = (Outcome.SUCCEEDED, Outcome.OVER_LIMIT, Outcome.EXPIRED)  # the host can run this bag's tasks
+SUCCEEDED, CANCELLED = Outcome.SUCCEEDED, Outcome.CANCELLED  # looked up for every attempt
+RAN = (SUCCEEDED, Outcome.OVER_LIMIT, Outcome.EXPIRED)  # the host can run this bag's tasks
 VANISHED = (Outcome.LOST, Outcome.PREEMPTED)
 OF_THE_TASK = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT)
 
@@ -29,7 +30,7 @@ def ended(state: State, event: Ended) -> None:
         leases.proven(state, host)
     if attempt.index in bag.done:
         dispatch.close(state, attempt.attempt, outcome, accepted=False)
-    elif outcome is Outcome.SUCCEEDED:
+    elif outcome is SUCCEEDED:
         succeed(state, bag, event)
     else:
         _fall_short(state, bag, attempt, replace(event, outcome=outcome))
@@ -37,9 +38,9 @@ def ended(state: State, event: Ended) -> None:
 
 def _in_our_books(state: State, host: Host, attempt: Attempt, reported: Outcome) -> Outcome:
     """One we dropped ended as we meant it to; a success past its time-out may count for nothing."""
-    if reported is Outcome.CANCELLED:
+    if reported is CANCELLED:
         return attempt.dropping or Outcome.LOST
-    if reported is Outcome.SUCCEEDED and attempt.expired and not late_counts(state, host):
+    if reported is SUCCEEDED and attempt.expired and not late_counts(state, host):
         return Outcome.EXPIRED
     return reported
 
@@ -52,7 +53,7 @@ def late_counts(state: State, host: Host | None) -> bool:
 def late(state: State, bag: Bag | None, event: Ended) -> None:
     """We had given it up. A success still counts if it is the first, and its pool admits it."""
     sent = bag is not None and event.attempt < state.next_attempt and event.index < bag.terms.count
-    if bag is None or not sent or event.outcome is not Outcome.SUCCEEDED:
+    if bag is None or not sent or event.outcome is not SUCCEEDED:
         return
     if event.index not in bag.done and late_counts(state, state.hosts.get(event.host)):
         succeed(state, bag, event)
@@ -60,9 +61,9 @@ def late(state: State, bag: Bag | None, event: Ended) -> None:
 
 def succeed(state: State, bag: Bag, event: Ended) -> None:
     """The first success of a task is its result."""
-    dispatch.close(state, event.attempt, Outcome.SUCCEEDED, accepted=True)
+    dispatch.close(state, event.attempt, SUCCEEDED, accepted=True)
     blame.succeeded(state, bag, event)
-    dispatch.settle(state, bag, event.index, event.attempt, Outcome.SUCCEEDED)
+    dispatch.settle(state, bag, event.index, event.attempt, SUCCEEDED)
 
 
 def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
@@ -71,7 +72,7 @@ def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
     trouble = _trouble_of(bag, event.index)
     if attempt.expired:
         trouble.expired = tuple(one for one in trouble.expired if one != attempt.attempt)
-    if event.outcome is Outcome.CANCELLED:
+    if event.outcome is CANCELLED:
         _as_if_never_sent(state, bag, event.index, trouble)
     elif attempt.expired and event.outcome not in OF_THE_TASK:
         blame.again_or_settle(state, bag, event, trouble)  # its time-out has been booked
@@ -85,7 +86,7 @@ def _trouble_of(bag: Bag, index: int) -> Trouble:
 
 def _as_if_never_sent(state: State, bag: Bag, index: int, trouble: Trouble) -> None:
     """Cancelled with its bag, which may be resumed."""
-    if index not in bag.requeue:
+    if index not in bag.requeue.waiting:
         dispatch.requeue(state, bag, index, trouble, "its bag was cancelled", trouble.avoid)
 
 

@@ -6,7 +6,6 @@ from tailrace.bag.needs import describe, lacking
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
 from tailrace.scheduler import admission, brakes, fleet, money
-from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
@@ -54,7 +53,7 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
     live = sum(len(attempts) for attempts in bag.live.values())
     lines.append(
         f"{bag.done.count} of {bag.terms.count} tasks have a result ({bag.failed.count} failed), "
-        f"{live} attempts are out, {len(bag.requeue)} tasks wait for another attempt, "
+        f"{live} attempts are out, {len(bag.requeue.waiting)} tasks wait for another attempt, "
         f"{bag.terms.count - bag.cursor} were never sent."
     )
     if bag.hungry:
@@ -127,7 +126,7 @@ def explain_task(state: State, bag: Bag, index: int, now: int) -> list[str]:
     if index in bag.done:
         failed = bag.failed.size and index in bag.failed
         lines.append("The task has failed for good." if failed else "The task has its result.")
-    elif index in bag.requeue:
+    elif index in bag.requeue.waiting:
         why = trouble.why if trouble else ""
         lines.append(f"The task waits for another attempt{_where(state, bag, index)}: {why}.")
     elif index not in bag.live:
@@ -138,7 +137,7 @@ def explain_task(state: State, bag: Bag, index: int, now: int) -> list[str]:
 
 
 def _where(state: State, bag: Bag, index: int) -> str:
-    group: Group = bag.requeue.group_of(index)
+    group = bag.requeue.waiting[index]
     words = f", away from {', '.join(group.avoid)}" if group.avoid else ""
     if group.reliable and admission.has_reliable_pool(state, bag):
         words += ", on a host of a reliable pool"

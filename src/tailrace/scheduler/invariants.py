@@ -31,11 +31,11 @@ def _check_tasks(bag: Bag) -> None:
     waiting = [index for index in bag.troubles if index not in bag.live]
     known = bag.done.count + len(undone) + len(waiting)
     _hold(known == bag.cursor, f"bag {bag.id}: cursor {bag.cursor}, but {known} accounted for")
-    for index in bag.requeue:
+    for index in bag.requeue.waiting:
         _hold(index in bag.troubles, f"bag {bag.id}: task {index} waits for no reason")
         _hold(index not in bag.done, f"bag {bag.id}: task {index} waits, but is done")
     for index in waiting:
-        _hold(index in bag.requeue, f"bag {bag.id}: task {index} is forgotten")
+        _hold(index in bag.requeue.waiting, f"bag {bag.id}: task {index} is forgotten")
     for index, attempts in bag.live.items():
         _check_live(bag, index, attempts)
     _hold(bag.failed.count <= bag.done.count, f"bag {bag.id}: more failed than done")

@@ -7,7 +7,7 @@ once, not at each task: a hundred thousand lost tasks cost an offer one look.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 
@@ -23,29 +23,17 @@ class Requeue:
     def __init__(self) -> None:
         # Groups come and go at the front, where a plain dict would pile up holes.
         self._groups: OrderedDict[Group, deque[int]] = OrderedDict()
-        self._where: dict[int, Group] = {}
-
-    def __len__(self) -> int:
-        return len(self._where)
-
-    def __contains__(self, index: int) -> bool:
-        return index in self._where
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._where)
+        self.waiting: dict[int, Group] = {}  # by task
 
     def add(self, index: int, group: Group) -> None:
-        if self._where.get(index) == group:
+        if self.waiting.get(index) == group:
             return
-        self._where[index] = group
+        self.waiting[index] = group
         self._groups.setdefault(group, deque()).append(index)
 
     def remove(self, index: int) -> None:
         """Forgotten here at once, and passed over when its turn comes in the group."""
-        self._where.pop(index, None)
-
-    def group_of(self, index: int) -> Group:
-        return self._where[index]
+        self.waiting.pop(index, None)
 
     def take(self, admits: Callable[[Group], bool]) -> tuple[int, Group] | None:
         """The first task of the first group that may go."""
@@ -66,7 +54,7 @@ class Requeue:
     def _pop(self, group: Group, queue: deque[int]) -> int | None:
         while queue:
             index = queue.popleft()
-            if self._where.get(index) == group:
-                del self._where[index]
+            if self.waiting.get(index) == group:
+                del self.waiting[index]
                 return index
         return None

@@ -19,6 +19,7 @@ from tailrace.scheduler.requeue import Requeue
 from tailrace.scheduler.rows import BagPhase, BagRow, Failure, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.timers import Timers
 
+RUNNING = BagPhase.RUNNING
 ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
 
 
@@ -112,7 +113,7 @@ class Bag:
 
     @property
     def runs(self) -> bool:
-        return self.phase is BagPhase.RUNNING
+        return self.phase is RUNNING
 
     @property
     def hungry(self) -> bool:
@@ -121,7 +122,7 @@ class Bag:
 
     @property
     def unsent(self) -> int:
-        return self.terms.count - self.cursor + len(self.requeue)
+        return self.terms.count - self.cursor + len(self.requeue.waiting)
 
     def row(self) -> BagRow:
         return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us)

@@ -17,6 +17,7 @@ class Alarm(IntEnum):
 
 Key = int | str
 FEW = 1000
+NEVER = 1 << 63
 
 
 class Timers:
@@ -27,6 +28,7 @@ class Timers:
         self._heap: list[tuple[int, int, Alarm, Key]] = []
         self._count = 0
         self._void = 0
+        self.next_us = NEVER
 
     def __len__(self) -> int:
         return len(self._heap)
@@ -34,13 +36,15 @@ class Timers:
     def set(self, at_us: int, alarm: Alarm, key: Key) -> None:
         self._count += 1
         heapq.heappush(self._heap, (at_us, self._count, alarm, key))
+        self._look()
 
-    def next(self) -> int | None:
-        return self._heap[0][0] if self._heap else None
+    def _look(self) -> None:
+        self.next_us = self._heap[0][0] if self._heap else NEVER
 
     def due(self, now: int) -> Iterator[tuple[Alarm, Key]]:
         while self._heap and self._heap[0][0] <= now:
             _, _, alarm, key = heapq.heappop(self._heap)
+            self._look()
             yield alarm, key
 
     def void(self, holds: Callable[[Alarm, Key], bool]) -> None:
@@ -50,3 +54,4 @@ class Timers:
             self._heap = [item for item in self._heap if holds(item[2], item[3])]
             heapq.heapify(self._heap)
             self._void = 0
+            self._look()

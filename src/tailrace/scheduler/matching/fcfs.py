@@ -19,12 +19,14 @@ def pick(state: State, offers: Collection[Host]) -> Iterator[Pick]:
 
 def _serve(state: State, host: Host) -> Iterator[Pick]:
     """One offer, as most are: the bags are asked in turn, until the host is full."""
+    served = False
     for bag in fleet.hungry(state):
+        if served and admission.is_full(state, host):
+            return
         count = admission.room(state, bag, host)
         if count > 0:
-            yield from _fill(state, bag, host, count)
-            if admission.is_full(state, host):
-                return
+            served = True
+            yield host, bag, count
 
 
 def _feed(state: State, offers: Collection[Host]) -> Iterator[Pick]:
@@ -33,15 +35,6 @@ def _feed(state: State, offers: Collection[Host]) -> Iterator[Pick]:
         for host in offers:
             count = admission.room(state, bag, host)
             if count > 0:
-                yield from _fill(state, bag, host, count)
+                yield host, bag, count
                 if not bag.hungry:
                     break
-
-
-def _fill(state: State, bag: Bag, host: Host, count: int) -> Iterator[Pick]:
-    """What was sent may have changed what else may go (a trial, grown needs): so ask again."""
-    unsent = -1
-    while count > 0 and bag.unsent != unsent:
-        unsent = bag.unsent
-        yield host, bag, count
-        count = admission.room(state, bag, host)
