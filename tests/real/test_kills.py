@@ -21,7 +21,7 @@ TASKS = 150
 def _victims(folder: Folder, what: str) -> list[int]:
     server = folder.server_pid()
     found = folder.processes()
-    workers = [pid for pid, text in found.items() if "tailrace.worker --server" in text]
+    workers = [pid for pid, text in found.items() if "tailrace.worker.client" in text]
     keepers = [pid for pid, text in found.items() if "tailrace.worker.keeper" in text]
     chosen = {
         "server": [server] if server else [],

@@ -19,6 +19,13 @@ from tailrace.errors import ServerError
 
 KILL_AFTER_S = 10.0
 
+# Isolated: a `random.py` of the user's in the folder must not become the worker's.
+WORKER = (
+    "import os, sys; sys.path.insert(0, sys.argv.pop(1)); import tailrace.worker.client as client; "
+    "code = client.main(); sys.stderr.flush(); os._exit(code)"
+)
+PACKAGES = str(Path(__file__).parents[2])
+
 
 class Worker:
     def __init__(self, process: subprocess.Popen[bytes], tie: int, place: int) -> None:
@@ -74,7 +81,7 @@ class LocalDriver:
 
     def _command(self, lease: int, folder: Path, tie: int) -> list[str]:
         return [
-            sys.executable, "-m", "tailrace.worker", "--server", self._address,
+            sys.executable, "-I", "-S", "-c", WORKER, PACKAGES, "--server", self._address,
             "--folder", str(folder), "--pool", self._pool, "--lease", str(lease),
             "--tied", str(tie), *self.capacity,
         ]  # fmt: skip

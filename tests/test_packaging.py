@@ -1,0 +1,41 @@
+"""The wheel holds all that a user without a clone needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as `pip install .` lays it down, without its dependencies."""
+    target = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(target), str(ROOT)], check=True)
+    return target
+
+
+def test_the_demo_runs_without_a_clone(installed: Path, tmp_path: Path) -> None:
+    run = "import sys; sys.argv = ['tailrace', 'demo', '--quiet']; import tailrace.cli.main as m; "
+    where = f"import sys; sys.path.insert(0, {str(installed)!r}); "
+    check = f"import tailrace; assert tailrace.__file__.startswith({str(installed)!r}); m.main()"
+    code = [sys.executable, "-I", "-c", where + run + check]
+    done = subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "tailrace-demo/.tailrace/reports").glob("*.html"))
+
+
+def test_the_worker_zips_into_one_file(tmp_path: Path) -> None:
+    from tailrace.worker.zipped import write
+
+    made = tmp_path / "worker.pyz"
+    write(str(made))
+    names = zipfile.ZipFile(made).namelist()
+    assert "__main__.py" in names
+    assert any(name.endswith("agent.py") for name in names)
