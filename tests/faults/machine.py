@@ -152,9 +152,7 @@ class Machine:
         body = json.dumps(call.body).encode()
         held, results = call.body["held"], [one["attempt"] for one in call.body["results"]]
         world.engine.note(self.host, "calls", call.seq, "held", held, "results", results)
-        sent = world.network.send(
-            self, world.server.receive, self, self.life, call.seq, body
-        )
+        sent = world.network.send(self, world.server.receive, self, self.life, call.seq, body)
         if not sent and world.engine.chance(0.5):  # else it hears nothing at all
             world.engine.after(SECOND, self.hear_failure, self.life, call.seq, None)
 

@@ -75,4 +75,6 @@ class Owner:
 
     def is_content(self) -> bool:
         bags = self._world.oracle.bags
-        return all(plan.name in bags and self._content(plan, bags[plan.name]) for plan in self.plans)
+        return all(
+            plan.name in bags and self._content(plan, bags[plan.name]) for plan in self.plans
+        )

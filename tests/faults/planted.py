@@ -39,9 +39,15 @@ class DrivesBeforeCommit(Server):
 
 
 class ObeysOldReplies(Agent):
+    """It starts what a reply to an abandoned call tells it to start."""
+
     def replied(self, seq: int, reply: Any, now: int) -> Any:
-        self._line.in_hand = seq
-        return super().replied(seq, reply, now)
+        if seq == self._line.in_hand:
+            return super().replied(seq, reply, now)
+        self._hear(reply)
+        for order in reply["start"]:
+            self._take(order)
+        return self._settle([], now)
 
 
 FAULTS = {

@@ -66,7 +66,7 @@ class Server:
             self.store, source, world.pools, self.clock(), seed=self.life, check=True
         )
         self._alarm: int | None = None
-        self._wake_at(world.engine.now)
+        self._wake_soon()
 
     def die(self, why: str) -> None:
         if self.desk is None:

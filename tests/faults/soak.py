@@ -1,7 +1,7 @@
 """Many seeds, or one with its trace.
 
-    python -m tests.faults.soak --seeds 20000 [--first N] [--jobs 2]
-    python -m tests.faults.soak --seed 1234 --trace
+python -m tests.faults.soak --seeds 20000 [--first N] [--jobs 2]
+python -m tests.faults.soak --seed 1234 --trace
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def many(first: int, count: int, jobs: int) -> int:
             done += 1
             if isinstance(told, str):
                 failed += 1
-                print(f"\nseed {seed}: {told}\n  replay: python -m tests.faults.soak --seed {seed} --trace")
+                print(
+                    f"\nseed {seed}: {told}\n  replay: python -m tests.faults.soak --seed {seed} --trace"
+                )
             if done % 50 == 0 or done == count:
                 rate = done / (time.monotonic() - began)
                 progress = f"{done}/{count} seeds, {failed} failed, {rate:.1f} seeds/s"

@@ -43,7 +43,10 @@ def draw_bag(random: Random, number: int, pools: tuple[Pool, ...]) -> BagPlan:
     terms = Terms(
         count,
         f"bag-{number}",
-        needs={"cores": random.choice((500, 1000, 1000, 2000)), **({"memory": MB} if memory else {})},
+        needs={
+            "cores": random.choice((500, 1000, 1000, 2000)),
+            **({"memory": MB} if memory else {}),
+        },
         limits=Limits(memory=MB) if memory else Limits(),
         growth=Growth(2.0, {"memory": 4 * MB}, ("memory",)) if memory else None,
         retries=Retries(random.choice((0, 1, 1, 3)), random.choice((0, 1))),

@@ -18,7 +18,7 @@ from .engine import MINUTE, SECOND, Engine
 from .machine import Machine
 from .mischief import Mischief
 from .network import Network
-from .oracle import Oracle, Rule, Violation, hold
+from .oracle import Oracle, Rule, Violation
 from .owner import Owner
 from .provider import Provider
 from .server import Server
@@ -71,6 +71,8 @@ class World:
         for number in range(1, random.choice((1, 2, 2, 3)) + 1):
             machine = self.machines[f"H{number}"] = Machine(self, f"H{number}", "own")
             self.engine.after(self.engine.one_in(2), machine.boot)
+        first = self.machines["H1"]  # one on which every task can come to its end
+        first.capacity["cores"], first.unlucky = 4000, 0
         Mischief(self)
 
     def wall(self) -> int:
@@ -80,7 +82,8 @@ class World:
         self.engine.run(self.engine.between(20 * SECOND, 5 * MINUTE))
         self._clear_up()
         ended = self.engine.run(self.engine.now + PATIENCE_US, self._quiet)
-        hold(ended, Rule.QUIET, "; ".join(self._unquiet()))
+        if not ended:
+            raise Violation(Rule.QUIET, "; ".join(self._unquiet()) + "\n" + self._explained())
         self.server.store.close()
         link = sqlite3.connect(self.path)
         self.oracle.check_tables(link)
@@ -115,6 +118,12 @@ class World:
             (bool(self.provider.machines), f"machines of leases {self.provider.list()}"),
         ]
         return [text for is_left, text in left if is_left]
+
+    def _explained(self) -> str:
+        """What the product itself has to say about it."""
+        scheduler, now = self.server.desk.scheduler, self.server.clock()
+        bags = [f"bag {bag}" for bag in scheduler.state.bags]
+        return "\n".join(line for bag in bags for line in [bag, *scheduler.explain(bag, now)])
 
 
 def run(seed: int, parts: Parts | None = None, say: Callable[[str], None] | None = None) -> Told:
