@@ -1,4 +1,4 @@
-"""Faults put in on purpose. If the oracle does not find one of them, the harness is not good enough."""
+"""Faults put in on purpose: if one of them is not found, the harness is not good enough."""
 
 from __future__ import annotations
 

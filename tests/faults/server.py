@@ -1,7 +1,7 @@
 """The world around the real desk: calls come in, a cycle is worked, committed, released.
 
-The server may die before each step of a cycle, also in the middle of its replies. What is left of it
-then is the file of the store; the next one restores from it and knows nothing else.
+The server may die before each step of a cycle, also in the middle of its replies. What is left of
+it then is the file of the store; the next one restores from it and knows nothing else.
 """
 
 from __future__ import annotations

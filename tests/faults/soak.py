@@ -17,6 +17,8 @@ from . import planted
 from .oracle import Violation
 from .world import Parts, Told, run
 
+REPLAY = "python -m tests.faults.soak"
+
 
 def try_one(seed: int) -> tuple[int, Told | str]:
     try:
@@ -44,9 +46,7 @@ def many(first: int, count: int, jobs: int) -> int:
             done += 1
             if isinstance(told, str):
                 failed += 1
-                print(
-                    f"\nseed {seed}: {told}\n  replay: python -m tests.faults.soak --seed {seed} --trace"
-                )
+                print(f"\nseed {seed}: {told}\n  replay: {REPLAY} --seed {seed} --trace")
             if done % 50 == 0 or done == count:
                 rate = done / (time.monotonic() - began)
                 progress = f"{done}/{count} seeds, {failed} failed, {rate:.1f} seeds/s"

@@ -1,4 +1,4 @@
-"""All of it from one seed: some minutes of faults, then calm, and everything must come to an end."""
+"""All of it from one seed: minutes of faults, then calm, and everything must come to an end."""
 
 from __future__ import annotations
 
