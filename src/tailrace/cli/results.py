@@ -34,7 +34,7 @@ FORMATS = ("table", "csv", "json", "jsonl")
 @click.option("--done", is_flag=True, help="Only tasks that have ended, well or not.")
 @click.option("--all", "every", is_flag=True, help="Every row in the table, not first and last.")
 @click.option("--columns", metavar="A,B", help="Only these columns, in this order.")
-def command(bag: str | None, /, **options: Any) -> int:
+def command(bag: str | None, **options: Any) -> int:
     """Print the results: one row per task in the order of their numbers, also half-way.
 
     BAG is a number or a name; default: the newest. Parameters and values are joined; a task that

@@ -52,6 +52,7 @@ class World:
         self.lock = Lock(folder)
         self.store = Store(folder / "store.db")
         self.store.begin_epoch()
+        self.store.remember_pools(pools)
         self.clock = Clock()
         self.pools = pools
         self.drivers: dict[str, Driver] = {}

@@ -1,0 +1,91 @@
+"""Retry, cancel and watch, with a server and without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.conftest import Live, ask, clean_environment, tailrace
+
+
+def test_retry_without_a_server_reopens_and_resume_runs(copied: Path) -> None:
+    told = ask(copied, "retry", "--match", "seed 0.2")
+    assert told.code == 0 and "1 task of bag 1 will be tried again" in told.out
+    assert "tailrace resume 1" in told.out
+    bag = ask(copied, "status", "--json").json["bags"][0]
+    assert (bag["failed"], bag["left"], bag["state"]) == (1, 1, "interrupted")
+    assert tailrace(copied, "resume", "--quiet").code == 1
+    rows = ask(copied, "results", "--json").json
+    assert rows[4]["attempts"] == 4 and rows[1]["attempts"] == 2
+    assert ask(copied, "replay").out.endswith("identical.\n")
+
+
+def test_retry_of_named_tasks_only(copied: Path) -> None:
+    assert "1 task" in ask(copied, "retry", "1", "alpha=0.1,seed=2").out
+    told = ask(copied, "retry", "1", "0")
+    assert told.code == 2 and "task 0 of bag 1 has not failed" in told.err
+
+
+def test_retry_that_matches_nothing_says_what_there_is(copied: Path) -> None:
+    told = ask(copied, "retry", "--match", "disk full")
+    assert told.code == 2
+    assert "none of the 2 failed tasks says 'disk full'" in told.err and "luck" in told.err
+
+
+def test_cancel_asks_or_is_told(halfway: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(halfway, tmp_path / "copy")
+    told = ask(tmp_path / "copy", "cancel")
+    assert told.code == 2 and "--yes" in told.err
+    assert "is cancelled" in ask(tmp_path / "copy", "cancel", "--yes").out
+    assert ask(tmp_path / "copy", "status", "--json").json["bags"][0]["phase"] == "cancelled"
+    assert "cancelled already" in ask(tmp_path / "copy", "cancel", "--yes").out
+
+
+def test_watch_without_a_server_says_so(copied: Path) -> None:
+    ask(copied, "retry")
+    told = ask(copied, "watch")
+    assert told.code == 6
+    assert "no server runs here now" in told.err and "tailrace resume 1" in told.out
+
+
+def test_beside_a_server_everything_can_be_asked(live: Live) -> None:
+    bag = ask(live.folder, "status", "--json").json
+    assert bag["server"]["pid"] == live.process.pid and "token" not in bag["server"]
+    assert bag["bags"][0]["state"] == "running"
+    assert "Attempt" in ask(live.folder, "explain", "4", "--bag", "1").out
+    assert ask(live.folder, "results", "--json").json[4]["outcome"] is None
+    assert ask(live.folder, "report").code == 0
+    assert ask(live.folder, "replay").code == 0
+
+
+def test_watch_follows_to_the_end_with_the_runs_exit_code(live: Live) -> None:
+    words = [sys.executable, "-m", "tailrace.cli.main", "watch"]
+    watching = subprocess.Popen(
+        words, cwd=live.folder, env=clean_environment({}), stdout=subprocess.PIPE, text=True
+    )
+    (live.folder / "go").touch()
+    out, _ = watching.communicate(timeout=30)
+    assert watching.returncode == 1 and "4 succeeded, 1 failed" in out
+    assert live.process.wait(30) == 1
+
+
+def test_retry_and_cancel_through_the_server(live: Live) -> None:
+    live.wait_until(done=3)
+    for _ in range(100):
+        if ask(live.folder, "status", "--json").json["bags"][0]["failed"]:
+            break
+    told = ask(live.folder, "retry", "--match", "nothing works")
+    assert told.code == 0 and "by the server that runs" in told.out
+    told = ask(live.folder, "cancel", "--yes")
+    assert told.code == 0 and "the server ends its tasks" in told.out
+    assert live.process.wait(30) == 1
+    assert ask(live.folder, "status", "--json").json["bags"][0]["phase"] == "cancelled"
+
+
+def test_a_second_run_beside_a_server_is_refused_with_its_address(live: Live) -> None:
+    told = tailrace(live.folder, "resume", "--quiet")
+    address = ask(live.folder, "status", "--json").json["server"]["address"]
+    assert told.code == 6 and address in told.err

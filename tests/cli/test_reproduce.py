@@ -1,0 +1,57 @@
+"""One task in the foreground, as it was run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.cli.conftest import ask, tailrace
+
+
+def test_a_staged_task_runs_in_a_fresh_folder_that_is_kept(swept: Path) -> None:
+    told = tailrace(swept, "reproduce", "alpha=0.1,seed=3")
+    assert told.code == 0 and told.out == '{"score": 3}\n'
+    assert "output out.txt: 8 B" in told.err and "not enforced here: time 1m" in told.err
+    kept = re.search(r"its folder is kept: (.+)", told.err)
+    assert kept is not None and (Path(kept[1]) / "out.txt").read_text() == "hello 3\n"
+
+
+def test_the_exit_code_is_the_tasks_and_the_run_is_remembered(swept: Path) -> None:
+    told = tailrace(swept, "reproduce", "1")
+    assert told.code == 4
+    assert "here: exit 4" in told.err and "the run had: task failed, exit 4" in told.err
+
+
+def test_the_environment_is_the_workers(tmp_path: Path) -> None:
+    show = "env | grep -e ^TAILRACE_ -e ^OMP_ -e ^MINE | grep -v -e RESULT -e ATTEMPT | sort"
+    (tmp_path / "bag.toml").write_text(
+        f"""command = '''{show}; pwd; echo '{{{{"x": {{n}}}}}}' > $TAILRACE_RESULT'''
+        parameters = {{n = [5, 6]}}
+        needs = {{cores = 2}}
+        env = {{MINE = "n is {{n}}"}}"""
+    )
+    assert tailrace(tmp_path, "run", "--quiet", "--cores", "2").code == 0
+    told = tailrace(tmp_path, "reproduce", "1", TAILRACE_CORES="2")
+    in_run = tailrace(tmp_path, "logs", "1", "--stdout")
+    assert told.out == in_run.out
+    assert "TAILRACE_PARAM_n=6" in told.out and "OMP_NUM_THREADS=2" in told.out
+    assert "its value: {'x': 6}" in told.err
+
+
+def test_a_bag_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    home = tmp_path / "bag"
+    home.mkdir()
+    where = {"TAILRACE_FOLDER": str(tmp_path / "runs")}
+    assert tailrace(home, "run", "--quiet", "--", "echo", "{}", ":::", "a", **where).code == 0
+    home.rmdir()
+    told = tailrace(tmp_path, "reproduce", "0", **where)
+    assert told.code == 2 and f"{home}: the folder of the bag is not there" in told.err
+    for words in (["status", "1"], ["results"], ["logs", "0"], ["explain", "1/0"], ["report"]):
+        assert ask(tmp_path, *words, **where).code == 0
+
+
+def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
+    run = tailrace(tmp_path, "run", "--quiet", "--", "no-such-program", "{}", ":::", "a")
+    assert run.code == 1
+    told = tailrace(tmp_path, "reproduce", "0")
+    assert told.code == 127 and "not started: no such program: no-such-program" in told.err
