@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tailrace.worker.agent import Agent, unstarted
+from tailrace.worker.agent import Agent
 from tailrace.worker.effects import Abandon, Call, Effects, Exit, Forget, Kill, Spool, Start
+from tailrace.worker.results import unstarted
 
 S = 1_000_000
 IDENTITY = {"host": "h", "pool": "local", "lease": None, "kind": "k", "about": {}}

@@ -8,8 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tailrace.worker.agent import Agent, unstarted
+from tailrace.worker.agent import Agent
 from tailrace.worker.effects import Abandon, Call, Effects, Exit, Forget, Kill, Spool, Start
+from tailrace.worker.results import unstarted
 
 CORES = 3
 BAGS = {"1": {"needs": {"cores": 1000}, "grace_s": 1}, "2": {"needs": {"cores": 2000}}}

@@ -38,7 +38,7 @@ def test_sources_have_the_syntax_of_3_9_and_import_the_standard_library_only(sou
 
 
 def test_the_agent_has_no_clock_no_system_and_no_randomness() -> None:
-    for name in ("agent", "line", "room", "effects"):
+    for name in ("agent", "life", "line", "results", "room", "effects"):
         tree = ast.parse((Path(zipped.__file__).parent / f"{name}.py").read_text())
         imported = {
             alias.name

@@ -16,12 +16,13 @@ answers the first call of the new one.
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from .effects import Abandon, Call, Effects, Exit, Forget, Json, Kill, Spool, Start
+from .life import Life
 from .line import BACKOFF_LIMIT, SECOND, Line
+from .results import about_bytes, unstarted
 from .room import ONE_CORE, Room
 
 PROTOCOL = 1
@@ -78,11 +79,7 @@ class Agent:
         self._line = Line(f"{identity.get('host')}/{session}", now)
         self._terms: Dict[str, Json] = {}
         self._wait_s = self._contact_s = wait_s
-        self._idle_after = None if idle_after_s is None else int(idle_after_s * SECOND)
-        self._idle_since = now
-        self._was_busy = False
-        self._born = now
-        self._ends_at = ends_at
+        self._life = Life(now, idle_after_s, ends_at)
         self._standby = standby
         self._lately_us = SECOND  # how long attempts ran, the newest counting most
         self._waiting: "OrderedDict[int, None]" = OrderedDict()  # started beyond the capacity
@@ -169,7 +166,7 @@ class Agent:
         if self.gone:
             return None
         line = self._line
-        times = [self._call_due(), self._leave_by, self._idle_ends(), self._life_ends()]
+        times = [self._call_due(), self._leave_by, self._time_to_leave()]
         if line.in_hand is not None:
             times.append(line.answer_by)
         return min((time for time in times if time is not None), default=None)
@@ -277,10 +274,9 @@ class Agent:
         self._hand_back(effects, now)
         for attempt in list(self.running):
             self._end(attempt, "preempted", effects)
-        grace = max((run.grace_s for run in self.running.values()), default=0.0)
-        self._leave_by = now + int(grace * SECOND) + LEAVE_WITHIN
-        if self._ends_at is not None:
-            self._leave_by = min(self._leave_by, max(self._ends_at, now))
+        self._leave_by = now + self._grace() + LEAVE_WITHIN
+        if self._life.ends_at is not None:
+            self._leave_by = min(self._leave_by, max(self._life.ends_at, now))
         self._line.not_before = min(self._line.not_before, now)
         if self._line.in_hand is not None and not self._line.carried:
             effects.append(Abandon(self._line.in_hand))  # it offers room that is no more
@@ -303,28 +299,16 @@ class Agent:
         self.gone = Exit(code, why)
         effects.append(self.gone)
 
-    def _idle_ends(self) -> Optional[int]:
-        if self._idle_after is None or self._leaving is not None or self._busy():
-            return None
-        return self._idle_since + self._idle_after
-
     def _busy(self) -> bool:
         return bool(self.queued or self.running or self.kept)
 
-    def _note_idleness(self, now: int) -> None:
-        busy = self._busy()
-        if busy or self._was_busy:
-            self._idle_since = now
-        self._was_busy = busy
+    def _grace(self) -> int:
+        return int(max((run.grace_s for run in self.running.values()), default=0.0) * SECOND)
 
-    def _life_ends(self) -> Optional[int]:
-        """Early enough for tasks to end in their grace and for the report, but at most a tenth of
-        a short life."""
-        if self._ends_at is None or self._leaving is not None:
+    def _time_to_leave(self) -> Optional[int]:
+        if self._leaving is not None:
             return None
-        grace = max((run.grace_s for run in self.running.values()), default=0.0)
-        notice = int(grace * SECOND) + LEAVE_WITHIN
-        return self._ends_at - min(notice, (self._ends_at - self._born) // 10)
+        return self._life.next_end(self._grace() + LEAVE_WITHIN)
 
     # ---- calling ------------------------------------------------------------------------------
 
@@ -332,7 +316,7 @@ class Agent:
         """What follows from the state and the time; the end of every input."""
         if self.gone:
             return effects
-        self._note_idleness(now)
+        self._life.note(self._busy(), now)
         if self._ends(effects, now):
             return effects
         self._fill(effects, now)
@@ -345,11 +329,10 @@ class Agent:
         return effects
 
     def _ends(self, effects: Effects, now: int) -> bool:
-        life, idle = self._life_ends(), self._idle_ends()
-        if life is not None and now >= life:
-            self._leave("end of life", now, effects)
-        elif idle is not None and now >= idle:
-            self._leave("idle", now, effects)
+        if self._leaving is None:
+            why = self._life.over(self._grace() + LEAVE_WITHIN, now)
+            if why:
+                self._leave(why, now, effects)
         if self._leave_by is not None and now >= self._leave_by:
             left = f"; {len(self.kept)} results stay in the spool" if self.kept else ""
             self._exit(EXIT_OK, f"{self._leaving}{left}", effects)
@@ -416,32 +399,3 @@ class Agent:
             wait_s=wait_s,
         )
         return body
-
-
-def about_bytes(result: Json) -> int:
-    """Of a result in a call; roughly is enough."""
-    size = 500 + sum(len(result.get(name) or "") for name in ("stdout", "stderr", "error"))
-    size += 300 * len(result.get("outputs") or ())
-    value = result.get("value")
-    return size if value is None else size + len(json.dumps(value))
-
-
-def unstarted(attempt: int, outcome: str, error: str) -> Json:
-    """The result of an attempt without a process."""
-    return {
-        "attempt": attempt,
-        "outcome": outcome,
-        "exit": None,
-        "signal": None,
-        "limit": None,
-        "run_us": 0,
-        "cpu_us": 0,
-        "memory": 0,
-        "value": None,
-        "stdout": "",
-        "stderr": "",
-        "stdout_bytes": 0,
-        "stderr_bytes": 0,
-        "outputs": [],
-        "error": error,
-    }

@@ -11,13 +11,14 @@ import time
 from typing import Any, Dict, List, Optional
 
 from . import machine, tree
-from .agent import Agent, unstarted
+from .agent import Agent
 from .caller import Answer, Caller
 from .effects import Abandon, Call, Effects, Forget, Kill, Spool, Start
 from .folder import Folder
 from .idle import CpuWatch
 from .link import KeeperLink
 from .linux import become_subreaper
+from .results import unstarted
 from .spool import Spool as SpoolFile
 
 # Short attempts handed to the keeper ahead of what fits, so that a slot that becomes free is filled

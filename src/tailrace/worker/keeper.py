@@ -38,7 +38,6 @@ from .surroundings import Surroundings
 GATHER_S = 0.01
 SHORT_US = 100_000
 SHORT_IN_A_ROW = 20
-SURVIVE = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Json = Dict[str, Any]
 
 
@@ -73,7 +72,7 @@ class Keeper:
             os.set_blocking(fd, False)
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        for number in SURVIVE:
+        for number in spawn.SURVIVED:
             signal.signal(number, self._note_signal)
         return read
 
@@ -265,6 +264,17 @@ class Keeper:
             self._outbox.put({"used_us": self._used_us + sum(map(tree.cpu_us, running))})
 
 
+def _allow_open_files(count: int) -> None:
+    """Only a machine with hundreds of cores needs more than the usual thousand."""
+    if count > 1000:
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _drain(fd: int) -> None:
     try:
         while len(os.read(fd, 4096)) == 4096:
@@ -283,6 +293,7 @@ def main(fd: int, lock_fd: int, folder: str, capacity: Mapping[str, int]) -> Non
     os.set_blocking(fd, False)
     os.set_inheritable(fd, False)
     os.set_inheritable(lock_fd, False)
+    _allow_open_files(2 * capacity.get("cores", 0) // 1000 + 300)
     code = 0
     try:
         Keeper(fd, folder, capacity).run()

@@ -74,8 +74,8 @@ class Limits:
     def _signal(
         self, attempt: Attempt, number: int, orphans_of: Callable[[int], List[int]]
     ) -> None:
-        tree.send_group(attempt.pid, number)
-        tree.send(attempt.pid, number)  # before it has made a group of its own
+        if not tree.send_group(attempt.pid, number):
+            tree.send(attempt.pid, number)  # it has no group of its own yet
         for pid in tree.below([attempt.pid, *orphans_of(attempt.id)], self._tree.look()):
             if pid != attempt.pid and _group(pid) != attempt.pid:
                 tree.send(pid, number)

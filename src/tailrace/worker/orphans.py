@@ -15,6 +15,7 @@ from . import tree
 from .attempt import Attempt
 from .ring import Slot
 
+MOST_SLOTS = 50  # that wait for a sweep: each has two open files
 PATIENCE_S = 5.0  # with a process that does not die of KILL, before the result leaves without it
 
 
@@ -54,6 +55,8 @@ class Orphans:
         assert attempt.slot is not None
         if attempt.id in self._ending:
             self._slots.append(attempt)
+            if len(self._slots) > MOST_SLOTS:
+                self.due = 0.0
         else:
             self._clean.append(attempt.slot)
 

@@ -6,22 +6,26 @@ the default: if worker and keeper are killed in the same instant, the kernel sti
 The second is used for a bag whose recent attempts were all shorter than 0.1 s: such a task ends by
 itself before it would matter. (In every other case the keeper kills what it started.)
 
-Signals need no care here: the keeper has handlers of its own for those it must survive, and a
-handler, unlike an ignored signal, is back to its default after `execve`.
+The keeper has handlers of its own for the signals it must survive; a handler, unlike an ignored
+signal, is back to its default after `execve`. A TERM that reaches the child before that would be
+lost in the keeper's handler, so these signals wait until the child has put them back.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import signal
 import time
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from .linux import die_with
 from .ring import Slot
 from .staging import prepare
 
 SHELL = "/bin/sh"
+# What the keeper lives through.
+SURVIVED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _EXEC_FAILED, _HOST_FAILED, _RUNNING = 1, 2, 3
 _NOT_THE_TASKS_FAULT = {
     errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO, errno.ETXTBSY,
@@ -78,22 +82,28 @@ def _search(name: str, search: str) -> str:
 
 
 def fork(program: Program, slot: Slot, parent: int) -> int:
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, SURVIVED)
     try:
         pid = os.fork()
+        if pid == 0:
+            try:
+                _become(program, slot, parent, mask)
+            finally:
+                os._exit(127)
+        return pid
     except OSError as error:
         raise CannotStart("host_failed", None, f"cannot fork: {error.strerror}") from None
-    if pid == 0:
-        try:
-            _become(program, slot, parent)
-        finally:
-            os._exit(127)
-    return pid
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _become(program: Program, slot: Slot, parent: int) -> None:
+def _become(program: Program, slot: Slot, parent: int, mask: Iterable[int]) -> None:
     try:
         os.setsid()
         die_with(parent)
+        for number in SURVIVED:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.dup2(slot.out, 1)
         os.dup2(slot.err, 2)
         if program.stage is not None:
