@@ -46,7 +46,8 @@ def test_a_broken_bag_is_braked_and_says_why(folder: Folder) -> None:
     folder.write("jobs", "echo 'no such file' >&2; exit 4\n" * 200)
     done = folder.tailrace("run", "--commands", "jobs")
     assert done.returncode == 5
-    assert "failed alike (exit 4): no such file" in done.stdout
+    assert "failed alike" in done.stdout
+    assert "no such file" in done.stdout
     assert sum(outcome is not None for outcome in folder.outcomes()) < 30
 
 

@@ -19,7 +19,6 @@ from tailrace.report.words import duration
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Capacity, Embedded
 
-
 OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False, "no_report": False}  # of a plain run
 
 
@@ -58,7 +57,8 @@ def drive(
     capacity = Capacity(loaded.cores, loaded.memory)
     server = Embedded(folder, settings.local_pool(loaded), capacity, port=loaded.port)
     ended = run_to_rest(server, view_for(quiet=quiet), _sayer(options["quiet"]), begin)
-    report = _report(folder, ended) if loaded.report else None
+    hurried = ended.facts.phase == BagPhase.PAUSED  # who interrupts wants his prompt back
+    report = _report(folder, ended) if loaded.report and not hurried else None
     _tell(ended, report, options)
     return int(ended.code)
 
