@@ -10,6 +10,7 @@ from tests.cli.conftest import Live, ask, clean_environment, tailrace
 
 
 def test_retry_without_a_server_reopens_and_resume_runs(copied: Path) -> None:
+    paid = ask(copied, "results", "--json").json[0]["cost"]
     told = ask(copied, "retry", "--match", "seed 0.2")
     assert told.code == 0 and "1 task of bag 1 will be tried again" in told.out
     assert "tailrace resume 1" in told.out
@@ -17,6 +18,7 @@ def test_retry_without_a_server_reopens_and_resume_runs(copied: Path) -> None:
     assert (bag["failed"], bag["left"], bag["state"]) == (1, 1, "interrupted")
     assert tailrace(copied, "resume", "--quiet").code == 1
     rows = ask(copied, "results", "--json").json
+    assert rows[0]["cost"] == paid, "a run at another price leaves earlier bills as they were"
     assert rows[4]["attempts"] == 4 and rows[1]["attempts"] == 2
     assert ask(copied, "replay").out.endswith("identical.\n")
 

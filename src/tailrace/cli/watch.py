@@ -61,9 +61,7 @@ def _follow(owner: Owner, facts: BagFacts, view: View) -> None:
     progress = Progress(facts.name, facts.count, 0, 0, facts.submitted_us)
     view.begin()
     try:
-        while progress.phase == BagPhase.RUNNING or progress.after == 0:
-            for item in _news(owner, facts.bag, progress.after):
-                progress.take(item)
+        while _took_news(owner, facts.bag, progress) or progress.phase == BagPhase.RUNNING:
             view.update(progress, time.time_ns() // 1000)
     except ServerError:
         pass  # it has ended; the tables say how
@@ -74,12 +72,16 @@ def _follow(owner: Owner, facts: BagFacts, view: View) -> None:
         view.end()
 
 
-def _news(owner: Owner, bag: int, after: int) -> list[FeedItem]:
+def _took_news(owner: Owner, bag: int, progress: Progress) -> bool:
+    """The feed tells the whole story, so a phase counts only when nothing comes after it."""
     from tailrace.cli.calling import call
 
-    path = f"/api/v1/bags/{bag}/events?after={after}&wait={REFRESH_S}"
-    found: list[FeedItem] = call(owner, "GET", path, kind=list[FeedItem])
-    return found
+    wait = REFRESH_S if progress.phase == BagPhase.RUNNING else 0
+    path = f"/api/v1/bags/{bag}/events?after={progress.after}&wait={wait}"
+    items: list[FeedItem] = call(owner, "GET", path, kind=list[FeedItem])
+    for item in items:
+        progress.take(item)
+    return bool(items)
 
 
 def _code(facts: BagFacts) -> int:

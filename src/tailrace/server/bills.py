@@ -19,9 +19,19 @@ class Bill(msgspec.Struct, frozen=True):
     currency: str = ""
 
 
-def pools(link: sqlite3.Connection) -> dict[str, Pool]:
-    rows = link.execute("SELECT name, row FROM pools")
-    return {name: msgspec.json.decode(row, type=Pool) for name, row in rows}
+class Tariffs:
+    """The terms of each pool over time: a lease is billed by those it was taken under."""
+
+    def __init__(self, link: sqlite3.Connection) -> None:
+        self._known: dict[str, list[tuple[int, Billing]]] = {}
+        for name, since, row in link.execute("SELECT * FROM pools ORDER BY name, since_us DESC"):
+            billing = msgspec.json.decode(row, type=Pool).billing
+            self._known.setdefault(name, []).append((since, billing))
+
+    def of(self, lease: LeaseRow) -> Billing:
+        """Free when nothing is known."""
+        known = self._known.get(lease.pool, [])
+        return next((terms for since, terms in known if since <= lease.wanted_us), Billing())
 
 
 def bill(lease: LeaseRow, billing: Billing, now_us: int) -> Bill:
@@ -44,11 +54,11 @@ class Shares:
 
     def __init__(self, link: sqlite3.Connection, bag: int, now_us: int) -> None:
         self._link, self._bag = link, bag
-        terms = pools(link)
+        tariffs = Tariffs(link)
         bills = {
-            lease.lease: bill(lease, terms[lease.pool].billing, now_us)
+            lease.lease: bill(lease, tariffs.of(lease), now_us)
             for lease in _leases(link, bag)
-            if lease.pool in terms and terms[lease.pool].billing.price
+            if tariffs.of(lease).price
         }
         ran = _run_times(link) if bills else {}
         self._per_us = {

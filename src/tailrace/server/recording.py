@@ -10,7 +10,7 @@ import msgspec
 from tailrace.bag import needs
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Terms
-from tailrace.pools.terms import Billing, Pool
+from tailrace.pools.terms import Billing
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup, group_failures
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
@@ -60,7 +60,7 @@ def record(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> Rec
         deadline_us=row.terms.deadline_us,
         attempts=attempts,
         hosts=_hosts(link, bag, row.terms, leases, now),
-        leases=_leases(leases, bills.pools(link), now),
+        leases=_leases(leases, bills.Tariffs(link), now),
         command=command_of(content.spec.command, content.count and content.task(0).text()),
         folder=content.spec.folder,
         needs=needs.describe(row.terms.needs),
@@ -163,8 +163,8 @@ def _host(host: HostRow, about: bytes, terms: Terms, there: tuple[int, int]) -> 
     )
 
 
-def _leases(leases: list[LeaseRow], pools: dict[str, Pool], now: int) -> list[LeaseRecord]:
-    return [_lease(row, pools.get(row.pool, Pool(row.pool)).billing, now) for row in leases]
+def _leases(leases: list[LeaseRow], tariffs: bills.Tariffs, now: int) -> list[LeaseRecord]:
+    return [_lease(row, tariffs.of(row), now) for row in leases]
 
 
 def _lease(row: LeaseRow, billing: Billing, now: int) -> LeaseRecord:

@@ -133,10 +133,13 @@ class Store:
     def restored(self) -> Restored:
         return restored(self.link)
 
-    def remember_pools(self, pools: Iterable[Pool]) -> None:
-        """The terms leases are taken under, so that bills can be made without a server."""
-        rows = [(pool.name, msgspec.json.encode(pool)) for pool in pools]
-        self.link.executemany("INSERT OR REPLACE INTO pools VALUES (?, ?)", rows)
+    def remember_pools(self, pools: Iterable[Pool], now: int) -> None:
+        """The terms leases are taken under from now on; bills can be made without a server."""
+        query = "SELECT row FROM pools WHERE name = ? ORDER BY since_us DESC LIMIT 1"
+        for pool in pools:
+            row, before = msgspec.json.encode(pool), self.link.execute(query, (pool.name,))
+            if before.fetchone() != (row,):
+                self.link.execute("INSERT INTO pools VALUES (?, ?, ?)", (pool.name, now, row))
 
     def _one(self, query: str, values: Iterable[Any] = ()) -> Any:
         return self.link.execute(query, tuple(values)).fetchone()[0]

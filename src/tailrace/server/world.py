@@ -52,8 +52,8 @@ class World:
         self.lock = Lock(folder)
         self.store = Store(folder / "store.db")
         self.store.begin_epoch()
-        self.store.remember_pools(pools)
         self.clock = Clock()
+        self.store.remember_pools(pools, self.clock.now())
         self.pools = pools
         self.drivers: dict[str, Driver] = {}
         self.contents = Contents(self.store, str(folder / "scratch"))

@@ -76,8 +76,10 @@ CREATE TABLE leases (
 
 -- The terms of the pools leases were taken from, for their bills.
 CREATE TABLE pools (
-    name TEXT PRIMARY KEY,
-    row  BLOB NOT NULL                  -- JSON
+    name     TEXT NOT NULL,
+    since_us INTEGER NOT NULL,          -- a changed price leaves earlier bills as they were
+    row      BLOB NOT NULL,             -- JSON
+    PRIMARY KEY (name, since_us)
 ) WITHOUT ROWID;
 
 -- Outputs of accepted results that are still to be moved to their targets.
