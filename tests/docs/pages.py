@@ -6,6 +6,7 @@ In what is printed, `…` stands for anything within a line, and a line of `…`
 
     python -m tests.docs.pages docs/quickstart.md            compare
     python -m tests.docs.pages --show docs/quickstart.md     print what each command printed
+    python -m tests.docs.pages --fill docs/quickstart.md     write it where the page shows nothing
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 80
 _MARK = "\x01tailrace-docs\x01"
-_FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.M | re.S)
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.M | re.S
+)
 _TITLE = re.compile(r'title="([^"]+)"')
 _NAMED = re.compile(r"(?:#|//) file: (\S+)")
 
@@ -139,7 +142,7 @@ def _lines(printed: str) -> list[str]:
 
 
 def agrees(expected: list[str], printed: list[str]) -> bool:
-    pattern = "".join(_pattern(line.rstrip()) for line in expected).replace("\0\n", "\n")
+    pattern = "".join(_pattern(line.rstrip()) for line in expected)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
 
 
@@ -152,16 +155,45 @@ def _pattern(line: str) -> str:
 
 
 def disagreement(path: Path, ran: Ran) -> str:
-    where = f"{path.relative_to(ROOT)}:{ran.command.line}: $ {ran.command.text}"
+    where = f"{path}:{ran.command.line}: $ {ran.command.text}"
     said = "\n".join(f"  | {line}" for line in ran.command.expected)
     did = "\n".join(f"  | {line}" for line in ran.printed)
     return f"{where}\nthe page says\n{said}\nit printed\n{did}"
+
+
+_VARIES = (
+    (r"/tmp/tailrace-docs-\w+/work", "…"),
+    (r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [+-]\d{4})?", "…"),
+    (r"\b\d+(\.\d+)? (ms|s|min|MiB|GiB)\b", "…"),
+    (rf"\b{re.escape(os.uname().nodename)}-[0-9a-f]{{8}}\b", "…"),
+    (r"127\.0\.0\.1:\d+", "127.0.0.1:…"),
+    (r"process \d+", "process …"),
+)
+
+
+def fill(path: Path) -> None:
+    """Under commands that show nothing, what they printed, with what varies as `…`."""
+    rows = path.read_text().split("\n")
+    for ran in reversed(run(path)):
+        if not ran.command.expected:
+            at = ran.command.line + ran.command.text.count("\n")
+            rows[at:at] = [_steady(line) for line in ran.printed]
+    path.write_text("\n".join(rows))
+
+
+def _steady(line: str) -> str:
+    for pattern, instead in _VARIES:
+        line = re.sub(pattern, instead, line)
+    return line
 
 
 def main(arguments: list[str]) -> int:
     show = "--show" in arguments
     wrong = 0
     for path in (Path(word).resolve() for word in arguments if not word.startswith("--")):
+        if "--fill" in arguments:
+            fill(path)
+            continue
         for ran in run(path):
             if show:
                 print(f"$ {ran.command.text}", *ran.printed, sep="\n")
