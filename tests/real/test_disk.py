@@ -14,11 +14,20 @@ from tests.real.conftest import Folder
 @pytest.fixture
 def small_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("small")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
     if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("mounting a small file system needs root")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def _fill(filler: Path) -> None:
+    file = os.open(filler, os.O_WRONLY | os.O_CREAT)
+    try:
+        while True:
+            os.write(file, b"x" * 4096)
+    except OSError:
+        os.close(file)
 
 
 def test_a_full_disk_stops_nothing_for_good(folder: Folder, small_disk: Path) -> None:
@@ -28,13 +37,7 @@ def test_a_full_disk_stops_nothing_for_good(folder: Folder, small_disk: Path) ->
     run = folder.start("run", "--commands", "jobs", "--no-report", TAILRACE_FOLDER=str(small_disk))
     folder.wait_for((folder.path / "begun").exists)
     filler = small_disk / "filler"
-    with open(filler, "wb") as file:
-        try:
-            while True:
-                file.write(b"x" * 4096)
-                file.flush()
-        except OSError:
-            pass
+    _fill(filler)
     folder.wait_for(lambda: "full" in (run.stderr.readline() if run.stderr else ""), 60)
     filler.unlink()
     out, err = run.communicate(timeout=90)

@@ -11,10 +11,10 @@ from tests.real.conftest import Folder, kill
 
 # Each task marks its begin and its end under a lock of its own: a second execution at the same time
 # would find the lock taken, and say so.
-TASK = """
-exec 9> locks/{n}; flock -n 9 || echo "{n} twice at once" >> faults
-echo {n} >> begun; sleep 0.0{pause}; echo {n} >> ended; echo value {n}
-"""
+TASK = (
+    'exec 9> locks/{n}; flock -n 9 || echo "{n} twice at once" >> faults; '
+    "echo {n} >> begun; sleep 0.0{pause}; echo {n} >> ended; echo value {n}"
+)
 TASKS = 150
 
 
@@ -38,7 +38,7 @@ def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> No
     chance = random.Random(seed)
     (folder.path / "locks").mkdir()
     lines = [TASK.format(n=n, pause=chance.randint(1, 9)) for n in range(TASKS)]
-    folder.write("jobs", "".join(" ".join(line.split("\n")).strip() + "\n" for line in lines))
+    folder.write("jobs", "\n".join(lines))
     run = folder.start("run", "--quiet", "--commands", "jobs")
     for _ in range(8):
         time.sleep(chance.uniform(0.2, 1.2))
