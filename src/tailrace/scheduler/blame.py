@@ -74,13 +74,12 @@ def _ask_another(state: State, bag: Bag, trouble: Trouble) -> bool:
 
 def over_limit(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     """With `on_over_limit` the limit grows until its ceiling; growing costs no retry."""
-    limit = event.measured.limit
-    if growing.grow(state, bag, trouble, limit):
-        dispatch.requeue(state, bag, event.index, trouble, f"over its {limit} limit, now larger")
-        return
-    trouble.book(Outcome.OVER_LIMIT)
+    grown = growing.grow(state, bag, trouble, event.measured.limit)
+    if not grown:
+        trouble.book(Outcome.OVER_LIMIT)
     again_or_settle(state, bag, event, trouble)
-    brakes.note_failure(state, bag, event)
+    if not grown:
+        brakes.note_failure(state, bag, event)
 
 
 def counted(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:

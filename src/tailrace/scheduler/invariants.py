@@ -51,7 +51,7 @@ def _check_live(bag: Bag, index: int, attempts: tuple[Attempt, ...]) -> None:
         _hold(not wanted, f"bag {bag.id}: task {index} is done, yet an attempt is wanted")
     if not bag.terms.repeatable:
         _hold(len(attempts) <= 1, f"bag {bag.id}: two attempts of task {index} at once")
-    fresh = [a for a in attempts if not a.expired]
+    fresh = [a for a in wanted if not a.expired]
     _hold(len(fresh) <= 1, f"bag {bag.id}: task {index} was sent twice")
     trouble = bag.troubles.get(index)
     if trouble is not None:

@@ -1,0 +1,85 @@
+"""The store in a dictionary: what would be written of each decision, and read back after a crash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from tailrace.bag.outcome import Outcome
+from tailrace.scheduler.decisions import AnyDecision, Assign, Close, Remember, Reopen, Settle
+from tailrace.scheduler.rows import AttemptRow, BagRow, HostRow, LeaseRow, Restored, TaskRow
+
+
+class Tables:
+    def __init__(self) -> None:
+        self.bags: dict[int, BagRow] = {}
+        self.permutations: dict[int, bytes] = {}
+        self.attempts: dict[int, AttemptRow] = {}
+        self.outcomes: dict[int, Outcome] = {}
+        self.results: dict[tuple[int, int], tuple[int, Outcome]] = {}
+        self.troubles: dict[tuple[int, int], TaskRow] = {}
+        self.hosts: dict[str, HostRow] = {}
+        self.leases: dict[int, LeaseRow] = {}
+
+    def enter(self, decisions: list[AnyDecision], now: int) -> None:
+        for decision in decisions:
+            if isinstance(decision, Assign):
+                self._sent(decision, now)
+            elif isinstance(decision, Close):
+                self.outcomes[decision.attempt] = decision.outcome
+            elif isinstance(decision, Settle):
+                self._settled(decision)
+            elif isinstance(decision, Reopen):
+                del self.results[decision.bag, decision.index]
+            elif isinstance(decision, Remember):
+                self._remembered(_through_json(decision.row))
+
+    def _sent(self, new: Assign, now: int) -> None:
+        assert (new.bag, new.index) not in self.results, "sent, though its result is stored"
+        assert new.attempt not in self.attempts, "an attempt's number was used twice"
+        row = AttemptRow(new.attempt, new.bag, new.index, new.host, now, new.timeout_us)
+        self.attempts[new.attempt] = row
+
+    def _settled(self, end: Settle) -> None:
+        assert (end.bag, end.index) not in self.results, "a second result for a task"
+        self.results[end.bag, end.index] = (end.attempt, end.outcome)
+        self.troubles.pop((end.bag, end.index), None)
+
+    def _remembered(self, row: Any) -> None:
+        if isinstance(row, BagRow):
+            self.bags[row.bag] = row
+        elif isinstance(row, TaskRow):
+            self.troubles[row.bag, row.index] = row
+        elif isinstance(row, HostRow):
+            self.hosts[row.host] = row
+        else:
+            self.leases[row.lease] = row
+
+    def restored(self) -> Restored:
+        live = [row for number, row in self.attempts.items() if number not in self.outcomes]
+        done = {bag: self._bits(bag, failed=False) for bag in self.bags}
+        failed = {bag: self._bits(bag, failed=True) for bag in self.bags}
+        return Restored(
+            bags=[self.bags[bag] for bag in sorted(self.bags)],
+            done=done,
+            failed={bag: bits for bag, bits in failed.items() if any(bits)},
+            permutations=self.permutations,
+            tasks=[self.troubles[key] for key in sorted(self.troubles)],
+            attempts=live,
+            hosts=[self.hosts[host] for host in sorted(self.hosts)],
+            leases=[self.leases[lease] for lease in sorted(self.leases)],
+            next_attempt=max(self.attempts, default=0) + 1,
+            next_lease=max(self.leases, default=0) + 1,
+        )
+
+    def _bits(self, bag: int, *, failed: bool) -> bytes:
+        bits = bytearray((self.bags[bag].terms.count + 7) // 8)
+        for (owner, index), (_, outcome) in self.results.items():
+            if owner == bag and (not failed or outcome is not Outcome.SUCCEEDED):
+                bits[index >> 3] |= 1 << (index & 7)
+        return bytes(bits)
+
+
+def _through_json(row: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(row), type=type(row))

@@ -1,0 +1,121 @@
+"""Long random walks, weighted as life is: hosts work, most tasks succeed, some things go wrong."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Growth, Limits, Retries
+from tailrace.scheduler.brain import Scheduler
+from tailrace.scheduler.decisions import Assign
+from tailrace.scheduler.events import Change
+
+from .stage import GIB, SECOND, Stage, assigned
+from .test_machine import ENDS, NAMES, POOLS, durable, finish
+
+STEPS = 300
+
+
+class Walk:
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.stage = Stage(*POOLS)
+        self.sent: list[Assign] = []
+        self.ways: list[tuple[int, Callable[[], Any]]] = [
+            (3, self.submit),
+            (6, self.seen),
+            (40, self.offer),
+            (60, self.end_live),
+            (4, self.end_old),
+            (3, self.silent),
+            (1, self.withdraw),
+            (2, self.owner),
+            (2, self.lease_gone),
+            (8, self.time),
+            (1, self.crash),
+        ]
+
+    def step(self) -> None:
+        weights = [weight for weight, _ in self.ways]
+        self.random.choices([way for _, way in self.ways], weights)[0]()
+        self.sent += assigned(self.stage.last)
+
+    def submit(self) -> None:
+        r = self.random
+        if len(self.stage.tables.bags) >= 4:
+            return
+        terms: dict[str, Any] = {}
+        if r.random() < 0.4:
+            terms = {"needs": {"cores": 1000, "memory": GIB}, "limits": Limits(memory=GIB),
+                     "growth": Growth(2.0, {"memory": 8 * GIB}, ("memory",))}  # fmt: skip
+        retries = r.randint(0, 3)
+        self.stage.submit(
+            r.randint(0, 60), repeatable=r.random() < 0.7, order_seed=r.choice([None, 3]),
+            timeout_us=r.choice([None, 4 * SECOND]), max_failures=r.choice([None, None, 5]),
+            retries=Retries(retries, retries, retries, retries, retries),
+            like_failures=r.choice([5, 20]), pools=r.choice([(), ("home",), ("home", "spot")]),
+            budget=r.choice([{}, {"USD": 900}]), **terms)  # fmt: skip
+
+    def seen(self) -> None:
+        r = self.random
+        pool, kind, cores = r.choice(["home", "home", "spot", "paper"]), "linux", r.randint(1, 4)
+        up = [lease for lease, row in self.stage.tables.leases.items() if row.pool == pool]
+        lease = r.choice(up) if up else None
+        self.stage.host(r.choice(NAMES), pool=pool, kind=r.choice([kind, "arm"]), cores=cores,
+                        memory=cores * 2 * GIB, lease=lease)  # fmt: skip
+
+    def offer(self) -> None:
+        if self.stage.capacity:
+            self.stage.offer(self.random.choice(sorted(self.stage.capacity)))
+
+    def end_live(self) -> None:
+        live = [one for one in self.sent if one.attempt not in self.stage.tables.outcomes]
+        if live:
+            self._end(self.random.choice(live), 0.75)
+
+    def end_old(self) -> None:
+        if self.sent:
+            self._end(self.random.choice(self.sent), 0.6)
+
+    def _end(self, one: Assign, lucky: float) -> None:
+        r = self.random
+        outcome = Outcome.SUCCEEDED if r.random() < lucky else r.choice(ENDS)
+        limit = "memory" if outcome is Outcome.OVER_LIMIT else ""
+        run = r.choice([1000, 50_000, SECOND])
+        self.stage.end(one, outcome, exit=r.randint(1, 2), run_us=run, limit=limit, text="x 1")
+
+    def silent(self) -> None:
+        self.stage.silent(self.random.choice(NAMES))
+
+    def withdraw(self) -> None:
+        self.stage.withdraw(self.random.choice(NAMES))
+
+    def owner(self) -> None:
+        change = self.random.choice([*Change, Change.RESUME, Change.RETRY])
+        self.stage.change(self.random.randint(1, 4), change, *range(self.random.randint(0, 60)))
+
+    def lease_gone(self) -> None:
+        self.stage.gone(self.random.randint(1, max(self.stage.tables.leases, default=1)))
+
+    def time(self) -> None:
+        self.stage.wait(self.random.choice([0.01, 0.5, 2, 5, 70]))
+
+    def crash(self) -> None:
+        self.stage.restart(grace_us=self.random.choice([0, 5 * SECOND]))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_walk_keeps_every_promise_and_every_bag_can_be_brought_to_its_end(seed: int) -> None:
+    walk = Walk(seed)
+    for _ in range(STEPS):
+        walk.step()
+        other = Scheduler(check=True)
+        other.restore(walk.stage.tables.restored(), walk.stage.now)
+        assert durable(other.state) == durable(walk.stage.scheduler.state)
+    finish(walk.stage)
+    walk.stage.restart()
+    finish(walk.stage)
