@@ -200,6 +200,14 @@ def test_a_missing_folder_is_the_hosts_failure(desk: ScriptedDesk, worker: Worke
     assert result["outcome"] == "host_failed" and "/no/such/folder" in result["error"]
 
 
+def test_an_order_without_sense_ends_one_attempt_only(desk: ScriptedDesk, worker: Worker) -> None:
+    desk.add({"attempt": 100, "argv": ["sleep", "600"]})
+    assert run(desk, argv=["true"], files="staged", scratch=None)["outcome"] == "host_failed"
+    assert run(desk, argv=["true"], env={"A": 5})["outcome"] != "succeeded"
+    assert run(desk, argv=["true"])["outcome"] == "succeeded"
+    assert 100 in desk.believed
+
+
 def test_tasks_run_in_the_folder_of_their_bag(
     desk: ScriptedDesk, worker: Worker, tmp_path: Path
 ) -> None:

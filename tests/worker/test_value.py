@@ -61,7 +61,8 @@ def test_a_result_that_cannot_be_used_is_said(desk: ScriptedDesk, worker: Worker
     assert bad["value"] is None and "not JSON" in bad["error"]
     large = run(desk, shell="head -c 2000000 /dev/zero > $TAILRACE_RESULT")
     assert large["value"] is None and "2000000 bytes" in large["error"]
-    for strange in ("mkdir -p $TAILRACE_RESULT/a", "mkfifo $TAILRACE_RESULT"):
+    link = "ln -s /no/where $TAILRACE_RESULT"
+    for strange in ("mkdir -p $TAILRACE_RESULT/a", "mkfifo $TAILRACE_RESULT", link):
         result = run(desk, shell=strange)
         assert result["value"] is None and "not a file" in result["error"]
     assert run(desk, shell="true")["error"] == ""

@@ -81,6 +81,11 @@ class Attempt:
         result.update(outcome=outcome, exit=exit_code, error=error)
         return result
 
+    def not_started(self, error: Exception) -> Json:
+        if isinstance(error, spawn.CannotStart):
+            return self.failed(error.outcome, error.exit_code, error.text)
+        return self.failed("host_failed", None, f"cannot start it: {error!r}")
+
     def _blank(self) -> Json:
         return {
             "attempt": self.id, "outcome": "succeeded", "exit": None, "signal": None,

@@ -31,6 +31,7 @@ from .limits import Limits
 from .linux import become_subreaper
 from .orphans import Orphans
 from .pipe import Lines, Outbox
+from .results import unstarted
 from .ring import Ring
 from .room import Room
 from .surroundings import Surroundings
@@ -131,8 +132,7 @@ class Keeper:
     def _obey(self, message: Json) -> None:
         """`terms` of bags come before the first `start` that needs them."""
         if "start" in message:
-            order = message["start"]
-            self._waiting.append(Attempt(order, self._terms.get(str(order["bag"]), {})))
+            self._take(message["start"])
         elif "terms" in message:
             self._terms[message["bag"]] = message["terms"]
             self._around.forget_bags()
@@ -140,6 +140,14 @@ class Keeper:
             self._kill(message["kill"], message["grace_s"], message["outcome"])
         elif "usage_s" in message:
             self._usage_every = float(message["usage_s"])
+
+    def _take(self, order: Json) -> None:
+        """An order that makes no sense ends one attempt, not the keeper and all it runs."""
+        try:
+            self._waiting.append(Attempt(order, self._terms.get(str(order["bag"]), {})))
+        except Exception as error:
+            text = f"the order cannot be understood: {error!r}"
+            self._outbox.put(unstarted(order["attempt"], "host_failed", text))
 
     # ---- starting -----------------------------------------------------------------------------
 
@@ -166,10 +174,10 @@ class Keeper:
             env["TAILRACE_RESULT"] = slot.result_path
             program = attempt.program(env)
             attempt.pid = self._launch(attempt, program)
-        except spawn.CannotStart as error:
+        except Exception as error:
             self._around.give_back_gpus(attempt.gpus, attempt.needs)
             self._ring.give_back(slot)
-            self._outbox.put(attempt.failed(error.outcome, error.exit_code, error.text))
+            self._outbox.put(attempt.not_started(error))
             return
         self._births.own += 1
         self._room.take(attempt.needs)
@@ -233,13 +241,23 @@ class Keeper:
         del self._by_id[attempt.id]
         self._room.give_back(attempt.needs)
         self._around.give_back_gpus(attempt.gpus, attempt.needs)
-        result = attempt.result()
+        result = self._result_of(attempt)
         self._used_us += result["cpu_us"]
         self._note_length(attempt.bag, result)
         self._outbox.put(result)
-        self._orphans.keep_slot(attempt)
         if attempt.folder is not None and result["outcome"] != "succeeded":
             self._remove(attempt.folder)
+
+    def _result_of(self, attempt: Attempt) -> Json:
+        """Its slot can be used again, unless what the task left could not even be read."""
+        try:
+            result = attempt.result()
+        except Exception as error:
+            assert attempt.slot is not None
+            attempt.slot.close()
+            return attempt.failed("host_failed", None, f"cannot read what the task left: {error!r}")
+        self._orphans.keep_slot(attempt)
+        return result
 
     def _note_length(self, bag: str, result: Json) -> None:
         short = result["run_us"] < SHORT_US

@@ -40,9 +40,12 @@ def _line_guess(size: int) -> int:
 
 def _from_file(path: str) -> Tuple[bool, Any]:
     try:
-        there = os.stat(path)
+        there = os.lstat(path)
     except FileNotFoundError:
         return False, None
+    except OSError as error:
+        remove(path)
+        raise Unusable(f"$TAILRACE_RESULT cannot be read: {error.strerror}") from None
     size = there.st_size
     try:
         if not stat.S_ISREG(there.st_mode):
