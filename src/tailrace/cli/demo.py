@@ -41,9 +41,8 @@ def _write(where: Path) -> None:
 
 
 def _show_results(where: Path) -> None:
-    from rich.console import Console
-
     from tailrace.cli import choosing, place
+    from tailrace.cli.screen import print_table
     from tailrace.report.table import results_table
     from tailrace.server import reading
 
@@ -51,7 +50,7 @@ def _show_results(where: Path) -> None:
     try:
         click.echo()
         results = reading.results(link, choosing.choose(link, None).bag)
-        Console().print(results_table(results, first=6, last=6))
+        print_table(results_table(results, first=6, last=6))
     finally:
         link.close()
     click.echo(f"\nYour turn: change {where}/bag.toml, or `tailrace run -- echo {{}} ::: a b c`.")

@@ -70,9 +70,9 @@ def view_for(*, quiet: bool, out: TextIO | None = None) -> View:
     out = out or sys.stderr
     if not out.isatty():
         return PlainView(out)
-    from rich.console import Console
+    from tailrace.cli.screen import console
 
-    return TerminalView(Console(file=out))
+    return TerminalView(console(out))
 
 
 def line(progress: Progress, now_us: int) -> str:

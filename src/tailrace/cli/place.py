@@ -25,6 +25,11 @@ def nearest(start: Path | None = None) -> Path:
     )
 
 
+def report_path(folder: Path, bag: int, name: str) -> Path:
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:60]
+    return folder / "reports" / f"{bag}-{safe}.html"
+
+
 def for_run(folder: Path) -> Path:
     """Beside the bag."""
     given = os.environ.get("TAILRACE_FOLDER")

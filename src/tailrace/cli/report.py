@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tailrace.cli.choosing import choose
+from tailrace.cli.place import report_path
 from tailrace.cli.stored import stored
 from tailrace.errors import BadInput
 
@@ -32,14 +33,13 @@ def command(bag: str | None, output: Path | None, and_open: bool) -> int:
 
 
 def _write(bag: str | None, output: Path | None) -> Path:
-    from tailrace.cli.running import report_path
     from tailrace.report.page import write_report
     from tailrace.server.recording import record
 
     with stored() as here:
         facts = choose(here.link, bag)
         told = record(here.link, facts.bag, here.now_us)
-        path = output or report_path(here.folder, facts)
+        path = output or report_path(here.folder, facts.bag, facts.name)
     try:
         return write_report(told, path)
     except OSError as error:

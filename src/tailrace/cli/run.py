@@ -19,12 +19,12 @@ class RunCommand(click.Command):
         if "--" in args:
             cut = args.index("--")
             ctx.obj, args = args[cut + 1 :], args[:cut]
+        ctx.allow_interspersed_args = not any(word.startswith(":::") for word in args)
         return super().parse_args(ctx, args)
 
 
 @click.command(
     cls=RunCommand,
-    context_settings={"allow_interspersed_args": False},
     epilog="Examples: `tailrace run bag.toml` · `tailrace run -- python sim.py {1} {2} ::: 1 2 3 "
     "::: a b` · `tailrace run --commands jobs.txt --cores 4`",
 )

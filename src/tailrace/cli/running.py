@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -123,8 +122,3 @@ def run_to_rest(
     server: Embedded, view: View, say: Callable[[str], None], begin: Callable[[Embedded], int]
 ) -> Ended:
     return asyncio.run(Running(server, view, say)(begin))
-
-
-def report_path(folder: Path, facts: BagFacts) -> Path:
-    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in facts.name)[:60]
-    return folder / "reports" / f"{facts.bag}-{safe}.html"

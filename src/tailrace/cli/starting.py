@@ -13,7 +13,7 @@ from tailrace.bag.bag import Bag
 from tailrace.bag.needs import fits, lacking
 from tailrace.cli import place, settings
 from tailrace.cli.live import view_for
-from tailrace.cli.running import Ended, report_path, run_to_rest
+from tailrace.cli.running import Ended, run_to_rest
 from tailrace.errors import BadInput, Exit
 from tailrace.report.words import duration
 from tailrace.scheduler.rows import BagPhase
@@ -55,8 +55,10 @@ def drive(
 ) -> int:
     quiet = options["quiet"] or options["as_json"]
     capacity = Capacity(loaded.cores, loaded.memory)
-    server = Embedded(folder, settings.local_pool(loaded), capacity, port=loaded.port)
-    ended = run_to_rest(server, view_for(quiet=quiet), _sayer(options["quiet"]), begin)
+    pool = settings.local_pool(loaded)
+    server = Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
+    view = view_for(quiet=quiet)
+    ended = run_to_rest(server, view, _sayer(options["quiet"]), begin)
     hurried = ended.facts.phase == BagPhase.PAUSED  # who interrupts wants his prompt back
     report = _report(folder, ended) if loaded.report and not hurried else None
     _tell(ended, report, options)
@@ -89,7 +91,7 @@ def _report(folder: Path, ended: Ended) -> Path:
     from tailrace.server import reading
     from tailrace.server.recording import record
 
-    path = report_path(folder, ended.facts)
+    path = place.report_path(folder, ended.facts.bag, ended.facts.name)
     link = reading.open_store(folder)
     try:
         write_report(record(link, ended.facts.bag), path)

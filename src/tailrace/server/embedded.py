@@ -50,11 +50,12 @@ class Embedded:
         capacity: Capacity,
         *,
         port: int = 0,
+        journal: bool = True,
         check: bool = False,
     ) -> None:
         self._sock = listen(port)
         self._pool = pool
-        self.world = World(folder, (pool,), check=check)
+        self.world = World(folder, (pool,), check=check, journal=journal)
         self.address = f"http://127.0.0.1:{self._sock.getsockname()[1]}"
         self._token = secrets.token_urlsafe(32)
         self._capacity = capacity

@@ -47,7 +47,9 @@ class Unavailable(Exception):
 
 
 class World:
-    def __init__(self, folder: Path, pools: tuple[Pool, ...], *, check: bool = False) -> None:
+    def __init__(
+        self, folder: Path, pools: tuple[Pool, ...], *, check: bool = False, journal: bool = True
+    ) -> None:
         self.folder = folder
         self.lock = Lock(folder)
         self.store = Store(folder / "store.db")
@@ -59,6 +61,7 @@ class World:
         self.contents = Contents(self.store, str(folder / "scratch"))
         self.trouble = ""  # why nothing can be committed just now
         self._check = check
+        self._journal = journal
         self._content = Content(self.contents.task, self.contents.shared)
         self._desk = self._new_desk()
         self._tickets = 0
@@ -75,7 +78,14 @@ class World:
 
     def _new_desk(self) -> Desk:
         now = self.clock.now()
-        return Desk(self.store, self._content, self.pools, now, check=self._check)
+        return Desk(
+            self.store,
+            self._content,
+            self.pools,
+            now,
+            check=self._check,
+            journal=self._journal,
+        )
 
     # from the loop's side
 

@@ -1,4 +1,4 @@
-"""Site percolation: is there a way across a random porous square, and how large is the largest pore?
+"""Site percolation: is there a way across a porous square, and how large is its largest pore?
 
 Each cell of a square of SIZE x SIZE is open with probability P. The answer jumps near P = 0.593:
 below it hardly any square lets water through, above it nearly all do. Run it for many P and seeds.
