@@ -1,0 +1,1 @@
+"""One small script per claim: `python -m benchmarks [NAME…] [--quick] [--json FILE]`."""

@@ -1,0 +1,1 @@
+"""Programs the benchmarks start as processes of their own."""

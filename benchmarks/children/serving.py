@@ -1,0 +1,85 @@
+"""A server without machines of its own: World and App over HTTP, told what to do on stdin.
+
+Prints a line of JSON when it listens, and one in answer to each line of stdin:
+`sweep COUNT`, `commands FILE` (a bag is submitted), `facts`. It ends with its stdin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.bagfile import load_bag_file, load_commands_file
+from tailrace.pools.terms import Pool
+from tailrace.scheduler.events import BagSubmitted
+from tailrace.server.app import App
+from tailrace.server.batch import Batch, NewBag
+from tailrace.server.http import http_server, listen
+from tailrace.server.world import World
+
+TOKEN = "benchmark"
+SWEEP = """
+command = ["true", "{{i}}"]
+[parameters]
+i = {{ from = 1, to = {count} }}
+"""
+
+
+class Serving:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._world = World(folder, (Pool("bench", max=0),))
+        self._commits = 0
+        self._commit = self._world.store.commit
+        self._world.store.commit = self._counted  # type: ignore[method-assign]
+
+    def _counted(self, batch: Batch) -> None:
+        self._commits += 1
+        self._commit(batch)
+
+    async def run(self) -> None:
+        sock = listen()
+        http = http_server(App(self._world, TOKEN))
+        serving = asyncio.create_task(http.serve(sockets=[sock]))
+        self._world.begin()
+        say({"pid": os.getpid(), "port": sock.getsockname()[1]})
+        loop = asyncio.get_running_loop()
+        while line := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
+            word, _, rest = line.partition(" ")
+            say(await self._obey(word, rest))
+        http.should_exit = http.force_exit = True
+        await serving
+        self._world.close()
+
+    async def _obey(self, word: str, rest: str) -> dict[str, Any]:
+        if word == "sweep":
+            file = self._folder / "bag.toml"
+            file.write_text(SWEEP.format(count=rest))
+            await self._submit(load_bag_file(file))
+        elif word == "commands":
+            await self._submit(load_commands_file(rest, self._folder))
+        unsent = sum(bag.unsent for bag in self._world.state.bags.values())
+        return {"commits": self._commits, "unsent": unsent}
+
+    async def _submit(self, bag: Bag) -> None:
+        """As an embedded server does it."""
+        number = self._world.store.next_bag()
+        spec, chunks = bag.encode()
+        new = NewBag(number, bag.spec.name, spec, chunks)
+        self._world.tell(BagSubmitted(number, bag.terms()), new)
+        while number not in self._world.state.bags:
+            await asyncio.sleep(0.01)
+
+
+def say(facts: dict[str, Any]) -> None:
+    print(msgspec.json.encode(facts).decode(), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(Serving(Path(sys.argv[1])).run())

@@ -1,0 +1,64 @@
+"""The figures as a table of text, and as the page of the reference."""
+
+from __future__ import annotations
+
+import msgspec
+
+from benchmarks.figure import Figure
+from benchmarks.machine import Machine
+
+HEAD = ("what", "bar", "median (lowest … highest)", "")
+
+
+class Results(msgspec.Struct, frozen=True):
+    machine: Machine
+    figures: list[Figure]
+
+
+def table(figures: list[Figure]) -> str:
+    rows = [HEAD, *map(_cells, figures)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(HEAD))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cells(figure: Figure) -> tuple[str, str, str, str]:
+    return figure.what, figure.bar_shown(), figure.measured(), figure.verdict()
+
+
+def page(results: Results) -> str:
+    parts = [INTRODUCTION, _machine(results.machine)]
+    for script in dict.fromkeys(figure.script for figure in results.figures):
+        figures = [figure for figure in results.figures if figure.script == script]
+        parts.append(f"## {script}\n\n`python -m benchmarks {script}`\n\n{_markdown(figures)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _machine(facts: Machine) -> str:
+    return (
+        f"Measured on {facts.cores} cores ({facts.processor}), {facts.memory_gib:g} GiB of memory, "
+        f"{facts.kernel}, Python {facts.python}, SQLite {facts.sqlite}; a page appended and forced "
+        f"to this disk {facts.fsyncs_per_s:,.0f} times a second; load average "
+        f"{facts.load_before:.1f} before and {facts.load_after:.1f} after."
+    )
+
+
+def _markdown(figures: list[Figure]) -> str:
+    lines = ["| what | bar | median (lowest … highest) | | |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(_cells(one))} | {one.note} |" for one in figures]
+    return "\n".join(lines)
+
+
+INTRODUCTION = """\
+# Benchmarks
+
+Each claim has a script in `benchmarks/`, and this page is written by them:
+
+```
+python -m benchmarks --json results.json --page docs/reference/benchmarks.md
+```
+
+A figure is the median of five repetitions with the lowest and the highest. Where something is
+compared, the two take turns within one run, and the ratio is taken repetition by repetition.
+`--quick` repeats less; `--folder DIR` says which disk is measured (default `/var/tmp`).
+"""
