@@ -54,6 +54,7 @@ class Sent(msgspec.Struct):
     index: int
     host: str
     outcome: str | None = None
+    reported: bool = False  # what its worker said of it is stored
 
 
 Task = tuple[int, int]
@@ -82,6 +83,8 @@ class Oracle:
             elif kind == "ended":
                 self.sent[a].outcome = b
                 self.live.pop(a, None)
+            elif kind == "reported":
+                self.sent[a].reported = True
             elif kind == "settled":
                 self._settled((a, b), c, d)
             elif kind == "reopened":
@@ -153,7 +156,7 @@ class Oracle:
         """The worker was told that it may forget this result."""
         self.forgot += 1
         sent = self.sent.get(attempt)
-        known = sent is not None and sent.outcome is not None
+        known = sent is not None and sent.outcome is not None and sent.reported
         hold(known, Rule.KEPT, f"{outcome} of attempt {attempt} on {host}, the tables have {sent}")
         assert sent is not None
         if outcome == "succeeded" and not self._late_ignored:

@@ -71,7 +71,9 @@ class Owner:
         self._world.engine.after(5 * SECOND, self.settle_down)
 
     def _content(self, plan: BagPlan, bag: int) -> bool:
-        return self._world.oracle.phases[bag] in ("finished", self._goals[plan.name])
+        goal = self._goals[plan.name]
+        enough = {"paused": ("paused", "cancelled")}.get(goal, (goal,))
+        return self._world.oracle.phases[bag] in ("finished", *enough)
 
     def is_content(self) -> bool:
         bags = self._world.oracle.bags

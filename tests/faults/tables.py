@@ -31,6 +31,8 @@ CREATE TEMP TRIGGER t4 AFTER INSERT ON main.attempts BEGIN
     END;
 CREATE TEMP TRIGGER t5 AFTER UPDATE OF outcome ON main.attempts BEGIN
     INSERT INTO news (kind, a, b) VALUES ('ended', NEW.attempt, NEW.outcome); END;
+CREATE TEMP TRIGGER t8 AFTER UPDATE OF body ON main.attempts WHEN NEW.body IS NOT NULL BEGIN
+    INSERT INTO news (kind, a) VALUES ('reported', NEW.attempt); END;
 CREATE TEMP TRIGGER t6 AFTER INSERT ON main.results BEGIN
     INSERT INTO news (kind, a, b, c, d)
     VALUES ('settled', NEW.bag, NEW.idx, NEW.attempt, NEW.outcome); END;

@@ -27,11 +27,13 @@ class Batch:
         self.bags: list[Row] = []  # name is kept; (phase, row, bag)
         self.sent: list[Row] = []  # attempt, bag, idx, host, lease, why, sent_us, timeout_us
         self.ended: list[Row] = []  # ended_us, outcome, accepted, run_us, exit, body, attempt
+        self.noted: list[Row] = []  # run_us, exit, body, attempt
         self.settled: list[Row] = []  # bag, idx, attempt, outcome
         self.reopened: list[Row] = []  # bag, idx
         self.troubles: list[Row] = []  # bag, idx, row
         self.untroubled: list[Row] = []  # bag, idx
-        self.hosts: list[Row] = []  # host, session, row, about, first_seen_us, last_seen_us
+        self.hosts: list[Row] = []  # host, session, seq, row, about, first_seen_us, last_seen_us
+        self.answered: list[Row] = []  # seq, host
         self.leases: list[Row] = []  # lease, bag, row
         self.unpublished: list[Row] = []  # attempt
         self.published: list[Row] = []  # attempt

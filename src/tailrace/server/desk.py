@@ -34,8 +34,8 @@ from tailrace.scheduler.events import (
     Restarted,
     Tick,
 )
+from tailrace.scheduler.journal import Page
 from tailrace.scheduler.leases import STANDING
-from tailrace.scheduler.rows import Restored
 from tailrace.scheduler.state import Attempt
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.ledger import DriverCall, Ledger
@@ -44,6 +44,7 @@ from tailrace.server.store import Store
 
 SECOND_US = 1_000_000
 SCAN_US = SECOND_US  # how often silence is looked for
+REMIND_US = 2 * SECOND_US  # a worker that still holds what it was told to drop is told again
 MOST_WAIT_US = 60 * SECOND_US
 
 Ticket = int
@@ -57,25 +58,29 @@ class Content(msgspec.Struct, frozen=True):
 
 
 class Session:
-    """What is known of a worker between its calls. Only `number` is durable."""
+    """What is known of a worker between its calls. `number` is durable, and so is `seq` as far as
+    a call was told to start something: no older call can deny having heard of that."""
 
-    __slots__ = ("about", "facts", "first_us", "gone", "host", "number", "seen_us", "seq")
+    __slots__ = ("about", "facts", "first_us", "gone", "host", "number", "seen_us", "seq", "told")
 
-    def __init__(self, host: str, number: int, about: bytes, first_us: int, seen_us: int) -> None:
+    def __init__(
+        self, host: str, number: int, seq: int, about: bytes, first_us: int, seen_us: int
+    ) -> None:
         self.host = host
         self.number = number
-        self.seq = 0
+        self.seq = seq
         self.about = about
         self.first_us = first_us
         self.seen_us = seen_us
         self.facts: HostSeen | None = None  # as the scheduler was told
         self.gone = False  # the scheduler was told that it is silent
+        self.told: dict[int, int] = {}  # attempts it was told to drop, and when
 
 
 class Call:
     """A call in hand: waiting for the cycle, answered by it, or parked."""
 
-    __slots__ = ("ack", "answer", "held", "old", "request", "ticket", "until_us")
+    __slots__ = ("ack", "answer", "held", "old", "request", "start", "ticket", "until_us")
 
     def __init__(self, ticket: Ticket, request: WorkRequest, now: int) -> None:
         self.ticket = ticket
@@ -85,6 +90,7 @@ class Call:
         self.held: dict[int, None] = {}
         self.old = False  # an earlier call of this worker, or one of an earlier session
         self.answer = False
+        self.start: list[Attempt] = []
 
 
 class Released(msgspec.Struct):
@@ -124,10 +130,11 @@ class Desk:
         self._events.append((Restarted(seed, pools, grace), None))
 
     def _restore(self, store: Store, now: int) -> None:
-        self._rows: Restored | None = store.restored()
-        self.scheduler.restore(self._rows, now)
-        for host, (number, about, first) in store.sessions().items():
-            self._sessions[host] = Session(host, number, about, first, now)
+        rows = store.restored()
+        self._opening: Page | None = Page(rows, now)
+        self.scheduler.restore(rows, now)
+        for host, (number, seq, about, first) in store.sessions().items():
+            self._sessions[host] = Session(host, number, seq, about, first, now)
 
     # what comes in
 
@@ -162,8 +169,8 @@ class Desk:
     def work(self, now: int) -> Batch:
         """Everything that waits goes through the scheduler, in the order it came."""
         ledger = self._ledger
-        ledger.begin(now, self.scheduler.state, self._rows)
-        self._rows = None
+        ledger.begin(now, self.scheduler.state, self._opening)
+        self._opening = None
         events, self._events = self._events, []
         for event, new in events:
             if new is not None:
@@ -177,11 +184,13 @@ class Desk:
             self._handle(Tick(), now)
         self._look_for_silence(now)
         self._wake_parked(now)
+        for call in self._answered:
+            self._fill(call)
         return ledger.batch()
 
     def release(self, now: int) -> Released:
         ledger = self._ledger
-        replies = [(call.ticket, self._reply(call)) for call in self._answered]
+        replies = [(call.ticket, self._reply(call, now)) for call in self._answered]
         self._answered = []
         return Released(replies, ledger.take_driver_calls(), ledger.take_publications())
 
@@ -213,13 +222,14 @@ class Desk:
         self._take_results(call, now)
         self._end_dropped(call, now)
         self._supersede(request.host)
-        self._handle(Offer(request.host, request.capacity), now)
-        self._park_or_answer(call)
+        if self._stop(request) is None:
+            self._handle(Offer(request.host, request.capacity), now)
+        self._park_or_answer(call, now)
 
     def _meet(self, session: Session | None, request: WorkRequest, now: int) -> None:
         """Tell the scheduler of a host that is new, back, or changed."""
         if session is None:
-            session = Session(request.host, request.session, b"{}", now, now)
+            session = Session(request.host, request.session, request.seq, b"{}", now, now)
             self._sessions[request.host] = session
         seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease)
         told = session.facts == seen and not session.gone and session.number == request.session
@@ -282,11 +292,14 @@ class Desk:
             call.answer = True
             self._answered.append(call)
 
-    def _park_or_answer(self, call: Call) -> None:
-        if call.ack or self._has_news(call):
+    def _park_or_answer(self, call: Call, now: int) -> None:
+        if call.ack or self._has_news(call, now):
             self._answer(call)
             self._withdraw(call)
         else:
+            told = self._sessions[call.request.host].told
+            dues = [told[attempt] + REMIND_US for attempt in call.held if attempt in told]
+            call.until_us = min([call.until_us, *dues])
             self._parked[call.request.host] = call
 
     def _withdraw(self, call: Call) -> None:
@@ -294,22 +307,29 @@ class Desk:
         if call.request.host in self.scheduler.state.offers:
             self._handle(OfferWithdrawn(call.request.host), self.scheduler.state.now)
 
-    def _has_news(self, call: Call) -> bool:
-        """Something to start, drop or stop."""
+    def _has_news(self, call: Call, now: int) -> bool:
+        """Something to start, drop or stop. A worker needs its time to end what it was told to
+        drop: it is not told again with every call."""
         live = self.scheduler.state.hosts[call.request.host].live
         if self._stop(call.request) is not None:
             return True
-        if any(attempt not in live for attempt in call.held):
+        if any(number not in call.held for number in live):
             return True
-        return any(
-            attempt.dropping is not None or number not in call.held
-            for number, attempt in live.items()
-        )
+        told = self._sessions[call.request.host].told
+        return any(now >= told.get(number, 0) + REMIND_US for number in self._to_drop(call))
+
+    def _to_drop(self, call: Call) -> list[int]:
+        live = self.scheduler.state.hosts[call.request.host].live
+        return [
+            number
+            for number in call.held
+            if number not in live or live[number].dropping is not None
+        ]
 
     def _wake_parked(self, now: int) -> None:
         """Rule 7: a waiting call is answered at once when there is news, or when its time is up."""
         for host, call in list(self._parked.items()):
-            if now >= call.until_us or (self._ledger.touched(host) and self._has_news(call)):
+            if now >= call.until_us or (self._ledger.touched(host) and self._has_news(call, now)):
                 del self._parked[host]
                 self._sessions[host].seen_us = now
                 self._answer(call)
@@ -331,22 +351,23 @@ class Desk:
 
     # replies
 
-    def _reply(self, call: Call) -> WorkReply:
+    def _fill(self, call: Call) -> None:
+        """What this call will be told to start, while it can still be committed with it."""
+        if call.old:
+            return
+        host, held = call.request.host, call.held
+        live = self.scheduler.state.hosts[host].live
+        call.start = [one for one in live.values() if one.attempt not in held and not one.dropping]
+        if call.start:
+            self._ledger.answered(host, call.request.seq)
+
+    def _reply(self, call: Call, now: int) -> WorkReply:
         request = call.request
         if call.old:
             return WorkReply(request.seq, ack=call.ack)
-        live = self.scheduler.state.hosts[request.host].live
-        acked = dict.fromkeys(call.ack)
-        start = [
-            self._start(attempt)
-            for number, attempt in live.items()
-            if number not in call.held and attempt.dropping is None
-        ]
-        drop = [
-            number
-            for number in call.held
-            if number not in acked and (number not in live or live[number].dropping is not None)
-        ]
+        start = [self._start(attempt) for attempt in call.start]
+        drop = self._to_drop(call)
+        self._sessions[request.host].told = dict.fromkeys(drop, now)
         bags = {str(one.bag): None for one in start}
         shared = {bag: self._content.shared(int(bag)) for bag in bags}
         contact = self._contact_s(request.pool)

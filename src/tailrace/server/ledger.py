@@ -25,7 +25,7 @@ from tailrace.scheduler.decisions import (
 )
 from tailrace.scheduler.events import AnyEvent
 from tailrace.scheduler.journal import Page, encode_page
-from tailrace.scheduler.rows import BagRow, HostRow, Restored, TaskRow
+from tailrace.scheduler.rows import BagRow, HostRow, TaskRow
 from tailrace.scheduler.state import State
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.protocol import WorkResult
@@ -61,16 +61,18 @@ class Ledger:
             StopBag: self._brake,
         }
 
-    def begin(self, now: int, state: State, restored: Restored | None) -> None:
+    def begin(self, now: int, state: State, opening: Page | None) -> None:
         """A new cycle; what was published since the last is booked with it."""
-        self._begin(now, state, restored)
+        self._begin(now, state, opening)
         self._batch.published = [(attempt,) for attempt in self._published]
         self._published.clear()
 
-    def _begin(self, now: int, state: State, restored: Restored | None) -> None:
+    def _begin(self, now: int, state: State, opening: Page | None) -> None:
         self._now, self._state = now, state
         self._batch = Batch()
-        self._page = Page(restored, now if restored else 0)
+        self._page = opening or Page()
+        self._troubles: dict[tuple[int, int], TaskRow | None] = {}
+        self._closed: dict[int, None] = {}
         self._reports: dict[int, WorkResult] = {}
         self._settled: dict[int, list[tuple[int, str]]] = {}
         self._failures: dict[int, list[tuple[int, str, str]]] = {}
@@ -80,6 +82,10 @@ class Ledger:
 
     def new_bag(self, new: NewBag) -> None:
         self._batch.new_bags.append(new)
+
+    def answered(self, host: str, seq: int) -> None:
+        """This call is told to start something: every earlier one is old, also after a restart."""
+        self._batch.answered.append((seq, host))
 
     def reported(self, result: WorkResult) -> None:
         self._reports[result.attempt] = result
@@ -100,6 +106,12 @@ class Ledger:
             told = tally(self._state, self._state.bags[bag])
             failures = self._failures.get(bag, [])
             self._tell(bag, "settled", {"tasks": settled, "failures": failures, **told})
+        self._note_late_reports()
+        for (bag, index), row in self._troubles.items():
+            if row is None:
+                self._batch.untroubled.append((bag, index))
+            else:
+                self._batch.troubles.append((bag, index, encode(row)))
         if self._page.entries:
             self._batch.journal = encode_page(self._page)
         return self._batch
@@ -133,13 +145,21 @@ class Ledger:
         run, code, body = None, None, None
         if result is not None:
             run, code, body = result.run_us, result.exit, encode(result)
+            self._closed[end.attempt] = None
         row = (self._now, end.outcome.value, end.accepted, run, code, body, end.attempt)
         self._batch.ended.append(row)
+
+    def _note_late_reports(self) -> None:
+        """What came after its attempt was closed, or second, changes nothing but is kept."""
+        for attempt, result in self._reports.items():
+            if attempt not in self._closed:
+                row = (result.run_us, result.exit, encode(result), attempt)
+                self._batch.noted.append(row)
 
     def _settle(self, end: Settle) -> None:
         outcome = end.outcome.value
         self._batch.settled.append((end.bag, end.index, end.attempt, outcome))
-        self._batch.untroubled.append((end.bag, end.index))
+        self._troubles[end.bag, end.index] = None
         self._settled.setdefault(end.bag, []).append((end.index, outcome))
         result = self._reports.get(end.attempt)
         if end.outcome is not Outcome.SUCCEEDED:
@@ -149,12 +169,15 @@ class Ledger:
             self._publications.append(end.attempt)
 
     def _reopen(self, one: Reopen) -> None:
-        self._batch.reopened.append((one.bag, one.index))
+        """A result of this very cycle is not in the tables yet: it is taken out of the batch."""
+        task = (one.bag, one.index)
+        self._batch.settled = [row for row in self._batch.settled if row[:2] != task]
+        self._batch.reopened.append(task)
 
     def _remember(self, one: Remember) -> None:
         row = one.row
         if isinstance(row, TaskRow):
-            self._batch.troubles.append((row.bag, row.index, encode(row)))
+            self._troubles[row.bag, row.index] = row
         elif isinstance(row, BagRow):
             self._batch.bags.append((row.phase.value, encode(row), row.bag))
             self._tell(row.bag, "phase", {"phase": row.phase, "why": row.why})
@@ -167,8 +190,9 @@ class Ledger:
     def _remember_host(self, row: HostRow) -> None:
         session = self._sessions[row.host]
         self._batch.hosts.append(
-            (row.host, session.number, encode(row), session.about, session.first_us, self._now)
-        )
+            (row.host, session.number, session.seq, encode(row), session.about,
+             session.first_us, self._now)
+        )  # fmt: skip
 
     def _release(self, one: Release) -> None:
         self._driver.append(one)

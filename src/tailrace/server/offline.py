@@ -13,6 +13,7 @@ from types import TracebackType
 from tailrace.errors import StoreError
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.events import BagChanged
+from tailrace.scheduler.journal import Page
 from tailrace.server.clock import Clock
 from tailrace.server.ledger import Ledger
 from tailrace.server.lock import Lock
@@ -49,7 +50,7 @@ class Offline:
         scheduler = Scheduler()
         scheduler.restore(rows, now)
         ledger = Ledger(True, {})
-        ledger.begin(now, scheduler.state, rows)
+        ledger.begin(now, scheduler.state, Page(rows, now))
         ledger.enter(event, scheduler.handle(event, now))
         try:
             self._store.commit(ledger.batch())

@@ -31,9 +31,12 @@ STATEMENTS = {
     "settled": "INSERT INTO results (bag, idx, attempt, outcome) VALUES (?, ?, ?, ?)",
     "troubles": "INSERT OR REPLACE INTO troubles VALUES (?, ?, ?)",
     "untroubled": "DELETE FROM troubles WHERE bag = ? AND idx = ?",
-    "hosts": "INSERT INTO hosts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (host) DO UPDATE SET"
-    " session = excluded.session, row = excluded.row, about = excluded.about,"
+    "noted": "UPDATE attempts SET run_us = ?, exit = ?, body = ?"
+    " WHERE attempt = ? AND body IS NULL",
+    "hosts": "INSERT INTO hosts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host) DO UPDATE SET"
+    " session = excluded.session, seq = excluded.seq, row = excluded.row, about = excluded.about,"
     " last_seen_us = excluded.last_seen_us",
+    "answered": "UPDATE hosts SET seq = ? WHERE host = ?",
     "leases": "INSERT OR REPLACE INTO leases VALUES (?, ?, ?)",
     "unpublished": "INSERT OR IGNORE INTO unpublished VALUES (?)",
     "published": "DELETE FROM unpublished WHERE attempt = ?",
@@ -122,10 +125,10 @@ class Store:
     def chunk(self, bag: int, k: int) -> bytes:
         return bytes(self._one("SELECT body FROM chunks WHERE bag = ? AND k = ?", (bag, k)))
 
-    def sessions(self) -> dict[str, tuple[int, bytes, int]]:
-        """Session, facts and first sight of each host."""
-        rows = self.link.execute("SELECT host, session, about, first_seen_us FROM hosts")
-        return {host: (session, about, first) for host, session, about, first in rows}
+    def sessions(self) -> dict[str, tuple[int, int, bytes, int]]:
+        """Session, call, facts and first sight of each host."""
+        rows = self.link.execute("SELECT host, session, seq, about, first_seen_us FROM hosts")
+        return {row[0]: (row[1], row[2], row[3], row[4]) for row in rows}
 
     def unpublished(self) -> list[int]:
         return [row[0] for row in self.link.execute("SELECT attempt FROM unpublished")]

@@ -62,6 +62,7 @@ CREATE TABLE troubles (
 CREATE TABLE hosts (
     host          TEXT PRIMARY KEY,
     session       INTEGER NOT NULL,
+    seq           INTEGER NOT NULL,     -- of the newest call that was told to start something
     row           BLOB NOT NULL,
     about         BLOB NOT NULL,
     first_seen_us INTEGER NOT NULL,
