@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -64,6 +65,13 @@ def _remove_folder(written: OutputFile) -> None:
     folder = Path(written.path).parents[depth - 1]
     if folder.name.startswith("a"):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_scratch(scratch: Path, of_no_use: Callable[[int], bool]) -> None:
+    """Folders of attempts that were cut off, once nobody can wait for their outputs any more."""
+    for folder in scratch.glob("a*"):
+        if folder.name[1:].isdigit() and of_no_use(int(folder.name[1:])):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 decode_result = msgspec.json.Decoder(WorkResult).decode

@@ -130,6 +130,15 @@ class Store:
         rows = self.link.execute("SELECT host, session, seq, about, first_seen_us FROM hosts")
         return {row[0]: (row[1], row[2], row[3], row[4]) for row in rows}
 
+    def of_no_use(self, attempt: int) -> bool:
+        """Its task has a result, and its outputs are not waiting to be published."""
+        query = (
+            "SELECT count(*) FROM attempts a JOIN results r ON r.bag = a.bag AND r.idx = a.idx"
+            " WHERE a.attempt = ? AND NOT EXISTS"
+            " (SELECT 1 FROM unpublished u WHERE u.attempt = a.attempt)"
+        )
+        return bool(self._one(query, (attempt,)))
+
     def unpublished(self) -> list[int]:
         return [row[0] for row in self.link.execute("SELECT attempt FROM unpublished")]
 

@@ -29,7 +29,7 @@ from tailrace.server.leasing import Act, reconcile
 from tailrace.server.ledger import DriverCall
 from tailrace.server.lock import Lock
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
-from tailrace.server.publishing import CannotPublish, decode_result, publish
+from tailrace.server.publishing import CannotPublish, clear_scratch, decode_result, publish
 from tailrace.server.store import Store
 
 log = logging.getLogger("tailrace.server")
@@ -93,6 +93,7 @@ class World:
         """Within the running loop, when the drivers are known."""
         self.loop = asyncio.get_running_loop()
         self.fatal: asyncio.Future[None] = self.loop.create_future()
+        clear_scratch(self.folder / "scratch", self.store.of_no_use)
         for attempt in self.store.unpublished():
             self._publish(attempt)
         self._plan()
