@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from tailrace.bag.outcome import Outcome
+from tailrace.scheduler.events import Ended, HostSilent
 from tailrace.server.desk import Desk
 from tailrace.worker.agent import Agent
 
@@ -34,8 +36,16 @@ class RepliesBeforeCommit(Server):
 class DrivesBeforeCommit(Server):
     def commit(self, batch: Any) -> bool:
         for call in self.desk._ledger.take_driver_calls():
-            self._drive(call)
+            self.room.drive(call)
         return super().commit(batch)
+
+
+class IgnoresFailedCommits(Server):
+    def commit(self, batch: Any) -> bool:
+        before = self.desk
+        if not super().commit(batch):
+            self.desk = before  # and goes on as if nothing had happened
+        return True
 
 
 class ObeysOldReplies(Agent):
@@ -50,10 +60,61 @@ class ObeysOldReplies(Agent):
         return self._settle([], now)
 
 
+class ForgetsCalls(Desk):
+    """After a restart it does not know which calls of a worker are old."""
+
+    def _restore(self, store: Any, now: int) -> None:
+        super()._restore(store, now)
+        for session in self._sessions.values():
+            session.seq = 0
+
+
+class KeepsOldSessions(Desk):
+    """What an earlier session had is believed to be still there."""
+
+    def _close_old_attempts(self, call: Any, now: int) -> None:
+        pass
+
+
+class AcknowledgesUnread(Desk):
+    """A result is acknowledged, but one in five is not looked at."""
+
+    def _ended(self, host: str, result: Any) -> Any:
+        return None if result.attempt % 5 == 0 else super()._ended(host, result)
+
+
+class DoesNotAwaitDrops(Desk):
+    """A dropped attempt is taken to be over at once, though its worker still holds it."""
+
+    def _end_dropped(self, call: Any, now: int) -> None:
+        call.held = {}
+        super()._end_dropped(call, now)
+        call.held = dict.fromkeys(call.request.held)
+
+
+class GivesUpTheSilent(Desk):
+    """What a silent host has is taken to be lost, also where two at once do harm."""
+
+    def _handle(self, event: Any, now: int) -> Any:
+        if isinstance(event, HostSilent):
+            for one in list(self.scheduler.state.hosts[event.host].live.values()):
+                lost = Ended(one.attempt, one.bag, one.index, event.host, Outcome.LOST)
+                super()._handle(lost, now)
+        return super()._handle(event, now)
+
+
+def plant(*rules: Rule, **parts: Any) -> Planted:
+    return Planted(Parts(**parts), rules)
+
+
 FAULTS = {
-    "reply-before-commit": Planted(
-        Parts(server=RepliesBeforeCommit), (Rule.COMMIT_FIRST, Rule.KEPT)
-    ),
-    "old-reply-obeyed": Planted(Parts(agent=ObeysOldReplies), (Rule.ONCE, Rule.ALONE)),
-    "lease-after-driver": Planted(Parts(server=DrivesBeforeCommit), (Rule.COMMIT_FIRST,)),
+    "reply-before-commit": plant(Rule.COMMIT_FIRST, Rule.KEPT, server=RepliesBeforeCommit),
+    "old-reply-obeyed": plant(Rule.ONCE, Rule.ALONE, agent=ObeysOldReplies),
+    "lease-after-driver": plant(Rule.COMMIT_FIRST, server=DrivesBeforeCommit),
+    "failed-commit-ignored": plant(Rule.COMMIT_FIRST, Rule.KEPT, server=IgnoresFailedCommits),
+    "old-call-believed": plant(Rule.ALONE, desk=ForgetsCalls),
+    "old-session-believed": plant(Rule.ONCE, desk=KeepsOldSessions),
+    "acknowledged-unread": plant(Rule.COMMIT_FIRST, Rule.KEPT, desk=AcknowledgesUnread),
+    "drop-not-awaited": plant(Rule.ALONE, desk=DoesNotAwaitDrops),
+    "silent-given-up": plant(Rule.ALONE, desk=GivesUpTheSilent),
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .engine import SECOND
 from .machine import Machine
 
 if TYPE_CHECKING:
@@ -58,6 +57,3 @@ class Provider:
 
     def list(self) -> list[int]:
         return list(self.machines)
-
-
-DELAY_US = SECOND

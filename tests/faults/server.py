@@ -10,22 +10,19 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tailrace.scheduler.decisions import Acquire, Release
-from tailrace.scheduler.events import AnyEvent, BagSubmitted, LeaseChanged, LeaseState
+from tailrace.scheduler.events import AnyEvent, BagSubmitted
 from tailrace.server.batch import NewBag
 from tailrace.server.desk import Content, Desk, Released
-from tailrace.server.ledger import DriverCall
 from tailrace.server.protocol import decode_request, encode
 
-from .engine import MINUTE, MS, SECOND
+from .driving import MachineRoom
+from .engine import MS
 from .tables import Trouble, WatchedStore
 from .tasks import BagPlan, content
 
 if TYPE_CHECKING:
     from .machine import Machine
     from .world import World
-
-ENDED = (LeaseState.GONE, LeaseState.ENDING)
 
 
 class Died(Exception):
@@ -54,19 +51,18 @@ class Server:
         self.store = WatchedStore(world.path, world.oracle.committed)
         self.store.begin_epoch()
         self._make_desk()
-        world.engine.after(0, self.reconcile, self.life)
 
     def _make_desk(self) -> None:
         world = self.world
         source = Content(content, world.owner.shared)
         self.callers: dict[int, tuple[Machine, int, int]] = {}
-        self._flying: dict[int, None] = {}  # leases with a driver call under way
         self.submitted: dict[str, None] = {}
         self.desk = world.parts.desk(
             self.store, source, world.pools, self.clock(), seed=self.life, check=True
         )
         self._alarm: int | None = None
         self._wake_soon()
+        self.room = MachineRoom(self)
 
     def die(self, why: str) -> None:
         if self.desk is None:
@@ -164,7 +160,6 @@ class Server:
             self._turn_away(self.desk.abandoned())
             self.life += 1
             self._make_desk()
-            engine.after(0, self.reconcile, self.life)
             return False
         return True
 
@@ -180,7 +175,7 @@ class Server:
         for ticket, reply in released.replies:
             yield lambda ticket=ticket, reply=reply: self._reply(ticket, reply)
         for call in released.driver:
-            yield lambda call=call: self._drive(call)
+            yield lambda call=call: self.room.drive(call)
 
     def _reply(self, ticket: int, reply: Any) -> None:
         self.world.oracle.reply_leaves(reply)
@@ -194,73 +189,3 @@ class Server:
             "ack", reply.ack, reply.stop or "",
         )  # fmt: skip
         self.world.network.send(machine, machine.hear, life, encode(reply))
-
-    # the driver
-
-    def _drive(self, call: DriverCall) -> None:
-        engine = self.world.engine
-        engine.note("server drives", call)
-        self.world.oracle.driver_leaves(call)
-        self._flying[call.lease] = None
-        engine.after(engine.between(1, 2 * SECOND), self._carried, self.life, call)
-
-    def _carried(self, life: int, call: DriverCall) -> None:
-        """It arrives, even if the server has died since."""
-        engine, weather, provider = self.world.engine, self.world.weather, self.world.provider
-        done = not engine.chance(weather.driver_loss)
-        if done and isinstance(call, Acquire):
-            provider.start(call.lease, call.pool, call.ends_us)
-        elif done and isinstance(call, Release):
-            provider.stop(call.lease)
-        elif done:
-            provider.renew(call.lease, call.ends_us)
-        told = done and not engine.chance(weather.driver_lie)
-        engine.after(engine.between(1, 2 * SECOND), self._reported, life, call, told)
-
-    def _reported(self, life: int, call: DriverCall, done: bool) -> None:
-        if life != self.life:
-            return
-        self._flying.pop(call.lease, None)
-        if done and isinstance(call, Acquire):
-            self.tell(LeaseChanged(call.lease, LeaseState.STARTING))
-        elif done and isinstance(call, Release):
-            self.tell(LeaseChanged(call.lease, LeaseState.GONE))
-
-    def reconcile(self, life: int) -> None:
-        """At the start and every minute: compare the leases we know with the machines there are."""
-        if life != self.life or self.desk is None:
-            return
-        engine = self.world.engine
-        engine.after(MINUTE, self.reconcile, life)
-        if engine.chance(self.world.weather.driver_loss):
-            return
-        rows = dict(self.desk.scheduler.state.leases)
-        settled = {key: row for key, row in rows.items() if key not in self._flying}
-        engine.after(engine.between(1, SECOND), self._list, life, settled)
-
-    def _list(self, life: int, rows: dict[int, Any]) -> None:
-        listed = dict.fromkeys(self.world.provider.list())
-        delay = self.world.engine.between(1, SECOND)
-        self.world.engine.after(delay, self._compare, life, rows, listed)
-
-    def _compare(self, life: int, rows: dict[int, Any], listed: dict[int, None]) -> None:
-        if life != self.life or self.desk is None:
-            return
-        for lease in listed:
-            if lease not in self.desk.scheduler.state.leases:
-                self._drive(Release(lease, "unknown"))
-        for lease, row in rows.items():
-            now = self.desk.scheduler.state.leases.get(lease)
-            if now is None or now.state is not row.state or lease in self._flying:
-                continue
-            self._compare_one(now, lease in listed)
-
-    def _compare_one(self, row: Any, there: bool) -> None:
-        if there and row.state in ENDED:
-            self._drive(Release(row.lease, "should be gone"))
-        elif there and row.state is LeaseState.WANTED:
-            self.tell(LeaseChanged(row.lease, LeaseState.STARTING))
-        elif not there and row.state is LeaseState.WANTED and self.world.engine.chance(0.5):
-            self._drive(Acquire(row.lease, row.pool, row.bag, row.ends_us))
-        elif not there and row.state is not LeaseState.GONE:
-            self.tell(LeaseChanged(row.lease, LeaseState.GONE, "not there"))
