@@ -1,0 +1,133 @@
+"""The reference says what the code says: every key, command, field, table and word."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import ROOT
+
+from tailrace.bag.bagfile import load_bag_file
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.starter import write_bag_file
+from tailrace.cli.main import COMMANDS
+from tailrace.cli.setting import SETTINGS
+from tailrace.errors import BadInput, Exit
+from tailrace.report.record import Result
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.store import Store
+
+DOCS = ROOT / "docs"
+WORDS = (
+    "bag", "task", "attempt", "pool", "lease", "host", "worker", "deadline", "time-out",
+    "time limit", "strategy", "policy", "plan", "tail",
+)  # fmt: skip
+
+
+def table(path: str, head: str) -> dict[str, list[str]]:
+    """The rows of the tables whose first column has this head, by their first cell."""
+    rows: dict[str, list[str]] = {}
+    inside = False
+    for line in (DOCS / path).read_text().splitlines():
+        cells = [cell.strip().strip("`") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if not line.startswith("|"):
+            inside = False
+        elif cells[0] == head:
+            inside = True
+        elif inside and not set(cells[0]) <= {"-"}:
+            rows[cells[0]] = cells[1:]
+    return rows
+
+
+def test_the_command_line_is_what_the_commands_say():
+    script = DOCS / "reference" / "make_command_line.py"
+    spec = importlib.util.spec_from_file_location("make_command_line", script)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.PAGE.read_text() == module.page(), f"run: python {script.relative_to(ROOT)}"
+
+
+def test_the_glossary_has_every_word_once():
+    assert tuple(table("glossary.md", "word")) == WORDS
+
+
+def test_the_glossary_has_every_outcome_and_phase():
+    assert set(table("glossary.md", "outcome")) == {outcome.value for outcome in Outcome}
+    assert set(table("glossary.md", "phase")) == {phase.value for phase in BagPhase}
+
+
+def test_every_exit_code_is_explained():
+    assert set(table("reference/exit-codes.md", "code")) == {str(int(code)) for code in Exit}
+
+
+def test_every_field_of_a_result_is_explained():
+    assert tuple(table("reference/result.md", "field")) == Result.__struct_fields__
+
+
+def test_every_setting_is_explained_with_its_default():
+    told = table("reference/settings.md", "setting")
+    assert {name: row[0] for name, row in told.items()} == {
+        name: setting.show(setting.default) for name, setting in SETTINGS.items()
+    }
+
+
+def test_every_setting_has_its_variable():
+    text = (DOCS / "reference/environment.md").read_text()
+    assert [s.variable for s in SETTINGS.values() if f"`{s.variable}`" not in text] == []
+
+
+def test_every_table_of_the_store_is_explained():
+    store = Store(":memory:")
+    names = store.link.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    store.close()
+    there = {name for (name,) in names if not name.startswith("sqlite_")}
+    assert set(table("reference/store.md", "table")) == there
+
+
+def test_every_kind_of_the_feed_is_explained():
+    """As the ledger names them."""
+    sources = (ROOT / "src/tailrace/server").glob("*.py")
+    kinds = {
+        k
+        for s in sources
+        for k in re.findall(r'_tell\([^"()]*(?:\([^()]*\))?[^"()]*"(\w+)"', s.read_text())
+    }
+    assert kinds and set(table("reference/feed.md", "kind")) == kinds
+
+
+def test_every_key_of_a_bag_file_is_explained(tmp_path: Path):
+    assert set(table("reference/bag-file.md", "key")) == set(known_keys(tmp_path))
+
+
+def known_keys(folder: Path) -> list[str]:
+    """From the message about one that is not."""
+    bag = folder / "bag.toml"
+    bag.write_text('command = "true"\nnonsense = 1\n')
+    with pytest.raises(BadInput) as fault:
+        load_bag_file(bag)
+    listed = re.search(r"known here are ([^;]+)", fault.value.remedy)
+    assert listed
+    return listed[1].split(", ")
+
+
+def test_the_commented_bag_file_speaks_of_every_key_too(tmp_path: Path):
+    text = write_bag_file("echo {alpha}")
+    missing = [key for key in known_keys(tmp_path) if not re.search(rf"\b{key}\b", text)]
+    assert missing in ([], ["settings"])
+
+
+def test_every_command_is_in_the_reference():
+    assert list(table("reference/command-line.md", "command")) == [
+        f"[`{name}`](#{name})" for name in COMMANDS
+    ]
+
+
+def test_sqlite_reads_the_store_as_the_page_says(tmp_path: Path):
+    store = Store(tmp_path / "store.db")
+    assert store.link.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    store.close()
+    assert sqlite3.connect(tmp_path / "store.db").execute("SELECT * FROM results").fetchall() == []
