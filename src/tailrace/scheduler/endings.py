@@ -86,7 +86,9 @@ def _trouble_of(bag: Bag, index: int) -> Trouble:
 
 def _as_if_never_sent(state: State, bag: Bag, index: int, trouble: Trouble) -> None:
     """Cancelled with its bag, which may be resumed."""
-    if index not in bag.requeue.waiting:
+    if index in bag.requeue.waiting:  # it had expired before: that much is over
+        dispatch.remember(state, bag, index, trouble)
+    else:
         dispatch.requeue(state, bag, index, trouble, "its bag was cancelled", trouble.avoid)
 
 
