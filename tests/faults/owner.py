@@ -72,7 +72,7 @@ class Owner:
 
     def _content(self, plan: BagPlan, bag: int) -> bool:
         goal = self._goals[plan.name]
-        enough = {"paused": ("paused", "cancelled")}.get(goal, (goal,))
+        enough = {"paused": ("paused", "cancelled", "braked")}.get(goal, (goal,))
         return self._world.oracle.phases[bag] in ("finished", *enough)
 
     def is_content(self) -> bool:
