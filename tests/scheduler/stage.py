@@ -27,6 +27,8 @@ from tailrace.scheduler.events import (
     Restarted,
     Tick,
 )
+from tailrace.scheduler.journal import Page
+
 from .tables import Tables
 
 SECOND = 1_000_000
@@ -44,12 +46,14 @@ class Stage:
         self.seen: dict[str, HostSeen] = {}
         self.last: list[AnyDecision] = []
         self.all: list[AnyDecision] = []
+        self.journal = [Page()]
         self.tell(Restarted(7, self.pools, grace_us))
 
     def tell(self, event: AnyEvent) -> list[AnyDecision]:
         self.last = self.scheduler.handle(event, self.now)
         self.tables.enter(self.last, self.now)
         self.all += self.last
+        self.journal[-1].enter(self.now, event, self.last)
         return self.last
 
     def wait(self, seconds: float) -> list[AnyDecision]:
@@ -129,7 +133,9 @@ class Stage:
     def restart(self, *, grace_us: int = 0, pools: tuple[Pool, ...] | None = None) -> None:
         """Killed, and restored from the tables. The hosts have yet to call again."""
         self.scheduler = Scheduler(check=True)
-        self.scheduler.restore(self.tables.restored(), self.now)
+        rows = self.tables.restored()
+        self.scheduler.restore(rows, self.now)
+        self.journal.append(Page(rows, self.now))
         self.tell(Restarted(7, pools if pools is not None else self.pools, grace_us))
 
     def back(self, *names: str) -> None:

@@ -1,4 +1,4 @@
-"""The store in a dictionary: what would be written of each decision, and read back after a crash."""
+"""The store in a dictionary: what is written of each decision, and read back after a crash."""
 
 from __future__ import annotations
 

@@ -16,12 +16,18 @@ from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import Assign
 from tailrace.scheduler.events import Change, LeaseState
 from tailrace.scheduler.state import State
+
 from .stage import GIB, SECOND, Stage, assigned
 
 POOLS = (
     Pool("home", max=0),
-    Pool("spot", billing=Billing(100, "USD", 60 * SECOND), max=2, lease_us=120 * SECOND,
-         reliable=False),  # fmt: skip
+    Pool(
+        "spot",
+        billing=Billing(100, "USD", 60 * SECOND),
+        max=2,
+        lease_us=120 * SECOND,
+        reliable=False,
+    ),
     Pool("paper", max=0, late_results=Late.IGNORE, min_timeout_us=SECOND),
 )
 NAMES = ("a", "b", "c", "d")
@@ -107,9 +113,7 @@ class AnythingGoes(RuleBasedStateMachine):
           lease=st.integers(0, 3))  # fmt: skip
     def seen(self, name: str, pool: str, kind: str, cores: int, lease: int) -> None:
         memory = cores * 2 * GIB
-        self.stage.host(
-            name, pool=pool, kind=kind, cores=cores, memory=memory, lease=lease or None
-        )
+        self.stage.host(name, pool=pool, kind=kind, cores=cores, memory=memory, lease=lease or None)
         self._note()
 
     @rule(name=st.sampled_from(NAMES))
@@ -217,7 +221,7 @@ def finish(stage: Stage) -> None:
 
 TestAnythingGoes = AnythingGoes.TestCase
 TestAnythingGoes.settings = settings(
-    max_examples=60,
+    max_examples=150,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

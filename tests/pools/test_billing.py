@@ -1,0 +1,43 @@
+"""What a lease costs."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailrace.pools.terms import Billing
+
+AMOUNT = st.integers(1, 10**9)
+
+
+def test_each_unit_entered_is_paid_whole() -> None:
+    hourly = Billing(price=5, unit_us=100)
+    assert [hourly.cost(lasted) for lasted in (0, 1, 100, 101, 200)] == [5, 5, 5, 10, 10]
+
+
+def test_never_less_than_the_minimum() -> None:
+    by_the_second = Billing(price=5, unit_us=1, minimum_us=60)
+    assert [by_the_second.cost(lasted) for lasted in (0, 59, 60, 61)] == [300, 300, 300, 305]
+
+
+def test_a_free_pool_costs_nothing() -> None:
+    assert Billing().cost(10**15) == 0
+
+
+@given(AMOUNT, AMOUNT, st.integers(0, 10**9), st.integers(0, 10**12), AMOUNT)
+def test_a_longer_lease_never_costs_less(
+    price: int, unit: int, minimum: int, lasted: int, more: int
+) -> None:
+    billing = Billing(price, "USD", unit, minimum)
+    assert billing.cost(lasted) <= billing.cost(lasted + more)
+
+
+@given(AMOUNT, AMOUNT, st.integers(0, 10**9), st.integers(0, 10**12))
+def test_up_to_the_end_of_its_unit_a_lease_costs_no_more(
+    price: int, unit: int, minimum: int, lasted: int
+) -> None:
+    billing = Billing(price, "USD", unit, minimum)
+    end = billing.end_of_unit(lasted)
+    assert end >= lasted
+    assert billing.cost(end) == billing.cost(lasted)
+    assert billing.cost(end + 1) > billing.cost(lasted)

@@ -1,0 +1,105 @@
+"""An event costs the same with ten hosts and a thousand, with two bags and many, and however many
+tasks wait. Counted in calls of functions, which no busy machine can distort."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from tailrace.bag.outcome import Outcome
+
+from .stage import Stage
+
+
+def calls(work: Callable[[], object]) -> int:
+    """Python functions entered and lines run: a loop over everything shows in the lines."""
+    count = 0
+
+    def note(frame: object, event: str, arg: object) -> object:
+        nonlocal count
+        count += 1
+        return note
+
+    sys.settrace(note)  # type: ignore[arg-type]
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+    return count
+
+
+def cost_of_a_task(stage: Stage, host: str) -> int:
+    """Offered, assigned, ended; the least of a few, as now and then something is stored."""
+
+    def one() -> None:
+        for sent in stage.offer(host):
+            stage.succeed(sent)
+
+    return min(calls(one) for _ in range(5))
+
+
+def crowd(hosts: int = 10, done: int = 0, hungry: int = 0, waiting: int = 0) -> Stage:
+    stage = Stage(check=False)
+    for _ in range(done):
+        stage.submit(0)
+    stage.hosts(*(f"h{number}" for number in range(hosts)))
+    stage.submit(100_000)
+    for _ in range(hungry):
+        stage.submit(5)
+    stage.pass_trial("h0")
+    stage.tables.enter = lambda decisions, now: None  # type: ignore[method-assign]
+    if waiting:
+        _lose(stage, "h1", waiting)
+    return stage
+
+
+def _lose(stage: Stage, host: str, count: int) -> None:
+    while count > 0:
+        for sent in stage.offer(host):
+            stage.succeed(sent, run_s=0.0001)
+        sent_ahead = stage.offer(host)
+        for one in sent_ahead:
+            stage.end(one, Outcome.LOST)
+        count -= len(sent_ahead)
+
+
+def test_many_hosts() -> None:
+    assert cost_of_a_task(crowd(hosts=1000), "h3") <= cost_of_a_task(crowd(hosts=10), "h3")
+
+
+def test_many_finished_bags() -> None:
+    assert cost_of_a_task(crowd(done=500), "h3") <= cost_of_a_task(crowd(done=2), "h3")
+
+
+def test_many_hungry_bags() -> None:
+    assert cost_of_a_task(crowd(hungry=500), "h3") <= cost_of_a_task(crowd(hungry=2), "h3")
+
+
+def test_many_tasks_that_avoid_the_host_that_asks() -> None:
+    many, few = crowd(waiting=5000), crowd(waiting=50)
+    waiting = [len(stage.scheduler.state.bags[1].requeue.waiting) for stage in (many, few)]
+    assert waiting[0] >= 5000 and waiting[1] < 5000
+    per_task = [_per_task(stage) for stage in (many, few)]
+    assert per_task[0] <= per_task[1] * 1.1
+
+
+def _per_task(stage: Stage) -> float:
+    sent = []
+    count = calls(lambda: sent.extend(stage.offer("h1")))
+    return count / len(sent)
+
+
+def test_a_host_that_joins_costs_no_more_for_the_hosts_there_are() -> None:
+    few, many = crowd(hosts=10), crowd(hosts=1000)
+    assert calls(lambda: many.host("new")) <= calls(lambda: few.host("new"))
+
+
+def test_a_failure_costs_no_more_with_many_hosts() -> None:
+    def fail(stage: Stage) -> None:
+        (one,) = stage.offer("h3")
+        stage.fail(one)
+        (again,) = stage.offer("h4")
+        stage.succeed(again)
+
+    few, many = crowd(hosts=10), crowd(hosts=1000)
+    assert calls(lambda: fail(many)) <= calls(lambda: fail(few))
