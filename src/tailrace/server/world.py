@@ -67,6 +67,7 @@ class World:
         self._tickets = 0
         self._waiting: dict[int, asyncio.Future[bytes | Answer]] = {}
         self._parked: dict[int, Answer] = {}
+        self._told: list[tuple[AnyEvent, NewBag | None]] = []
         self._planned = False
         self._alarm: asyncio.TimerHandle | None = None
         self._failing_since: float | None = None
@@ -107,6 +108,8 @@ class World:
         return self._desk.scheduler.explain(subject, self.clock.now())
 
     def tell(self, event: AnyEvent, new: NewBag | None = None) -> None:
+        """Kept until it is committed: who tells it does not tell it again, as a worker would."""
+        self._told.append((event, new))
         self._desk.tell(event, new)
         self._plan()
 
@@ -166,6 +169,7 @@ class World:
 
     def _let_go(self, batch: Batch, released: Released) -> None:
         self.trouble, self._failing_since = "", None
+        self._told.clear()
         for ticket, reply in released.replies:
             self._reply(ticket, reply)
         for ticket, answer in self._waiting.items():
@@ -222,6 +226,9 @@ class World:
         except (sqlite3.Error, StoreError) as error:
             self._fall(error)
             return
+        for event, new in self._told:
+            if new is None or new.bag not in self.state.bags:  # a commit may succeed unheard
+                self._desk.tell(event, new)
         self._planned = True
         self._cycle()
         if self._failing_since is not None:

@@ -1,0 +1,145 @@
+"""The API over real HTTP: tokens, bad bodies, the feed, changes, a store that cannot be written."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from tailrace.bag.bagfile import bag_from_commands
+from tailrace.pools.terms import Pool
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.batch import Batch
+from tailrace.server.embedded import Capacity, Embedded
+
+Ask = Callable[..., Any]
+
+
+@asynccontextmanager
+async def serving(folder: Path) -> AsyncIterator[tuple[Embedded, Ask]]:
+    async with Embedded(folder / ".tailrace", Pool("local"), Capacity(cores=1)) as server:
+        owner = json.loads((folder / ".tailrace/server.json").read_text())
+
+        def ask(method: str, path: str, body: Any = None, token: str = owner["token"]) -> Any:
+            port = int(server.address.rsplit(":", 1)[1])
+            link = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            sent = body if isinstance(body, bytes) or body is None else json.dumps(body)
+            link.request(method, path, sent, {"Authorization": f"Bearer {token}"})
+            reply = link.getresponse()
+            return reply.status, json.loads(reply.read())
+
+        async def in_thread(*words: Any, **named: Any) -> Any:
+            return await asyncio.to_thread(ask, *words, **named)
+
+        yield server, in_thread
+
+
+def _bag(folder: Path, *lines: str) -> Any:
+    return bag_from_commands(lines, folder, source="jobs")
+
+
+def test_a_wrong_token_is_refused_everywhere(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with serving(tmp_path) as (_, ask):
+            for method, path in (("GET", "/api/v1/bags"), ("POST", "/api/v1/work")):
+                status, _body = await ask(method, path, b"{}", token="wrong")
+                assert status == 401
+
+    asyncio.run(go())
+
+
+def test_bad_calls_are_refused_with_a_reason_and_the_server_goes_on(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with serving(tmp_path) as (server, ask):
+            for body in (b"", b"{", b"[]", b'{"protocol": 1}', b"\xff\xfe", b'{"host": 3}'):
+                status, told = await ask("POST", "/api/v1/work", body)
+                assert status == 400, body
+                assert told["error"]
+            call = {
+                "protocol": 99, "host": "h", "session": 1, "seq": 1, "pool": "local", "kind": "k",
+                "capacity": {}, "held": [], "results": [], "wait_s": 0,
+            }  # fmt: skip
+            assert (await ask("POST", "/api/v1/work", call))[0] == 409
+            assert (await ask("GET", "/api/v1/bags/77"))[0] == 400
+            assert (await ask("GET", "/api/v1/bags/x"))[0] == 400
+            assert (await ask("GET", "/nowhere"))[0] == 404
+            assert (await ask("POST", "/api/v1/bags/1/change", b'{"change": "explode"}'))[0] == 400
+            number = server.submit(_bag(tmp_path, "true"))
+            assert await server.rest(number) is BagPhase.FINISHED
+
+    asyncio.run(go())
+
+
+def test_the_feed_tells_of_every_task_once_and_can_be_taken_up_anywhere(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with serving(tmp_path) as (server, ask):
+            number = server.submit(_bag(tmp_path, *["true"] * 30, "exit 3"))
+            await server.rest(number)
+            _, items = await ask("GET", f"/api/v1/bags/{number}/events?after=0&wait=5")
+            settled = [task for item in items for task in item["body"].get("tasks", ())]
+            assert sorted(index for index, _ in settled) == list(range(31))
+            middle = items[len(items) // 2]["n"]
+            _, rest = await ask("GET", f"/api/v1/bags/{number}/events?after={middle}")
+            assert rest == [item for item in items if item["n"] > middle]
+
+    asyncio.run(go())
+
+
+def test_a_waiting_feed_is_answered_when_something_happens(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with serving(tmp_path) as (server, ask):
+            number = server.submit(_bag(tmp_path, "sleep 0.5"))
+            await asyncio.sleep(0.3)
+            _, before = await ask("GET", f"/api/v1/bags/{number}/events?after=0")
+            after = before[-1]["n"] if before else 0
+            _, news = await ask("GET", f"/api/v1/bags/{number}/events?after={after}&wait=20")
+            assert news
+            await server.rest(number)
+
+    asyncio.run(go())
+
+
+def test_cancelling_over_the_api_ends_the_tasks(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with serving(tmp_path) as (server, ask):
+            number = server.submit(_bag(tmp_path, "sleep 60", "sleep 60"))
+            await asyncio.sleep(0.8)
+            status, _ = await ask(
+                "POST", f"/api/v1/bags/{number}/change", {"change": "cancel", "why": "enough"}
+            )
+            assert status == 200
+            phase = await asyncio.wait_for(server.rest(number), 20)
+            assert phase is BagPhase.CANCELLED
+
+    asyncio.run(go())
+
+
+def test_commits_that_fail_for_a_while_lose_nothing(tmp_path: Path) -> None:
+    """Each failure drops the desk and restores it from the tables, under load."""
+
+    async def go() -> None:
+        async with serving(tmp_path) as (server, _):
+            store = server.world.store
+            commit = store.commit
+            count = 0
+
+            def failing(batch: Batch) -> None:
+                nonlocal count
+                count += 1
+                if count in (2, 4, 9, 10, 15):
+                    raise sqlite3.OperationalError("disk I/O error")
+                commit(batch)
+
+            store.commit = failing  # type: ignore[method-assign]
+            number = server.submit(_bag(tmp_path, *["sleep 0.05; echo x"] * 40))
+            assert await asyncio.wait_for(server.rest(number), 60) is BagPhase.FINISHED
+            done = store.link.execute("SELECT count(*) FROM results WHERE outcome='succeeded'")
+            assert done.fetchone() == (40,)
+            assert count > 15
+
+    asyncio.run(go())

@@ -1,0 +1,114 @@
+"""The store keeps what was committed, and refuses what it cannot know."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tailrace.errors import StoreBusy, StoreError
+from tailrace.server import migrations
+from tailrace.server.batch import Batch
+from tailrace.server.lock import Lock, alive
+from tailrace.server.store import Store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "store.db"
+
+
+def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
+    Store(path).close()
+    with sqlite3.connect(path) as link:
+        link.execute(f"PRAGMA user_version = {migrations.newest() + 1}")
+    with pytest.raises(StoreError, match="written by a newer tailrace"):
+        Store(path)
+
+
+def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(path: Path) -> None:
+    path.write_bytes(b"my thesis, not a database " * 100)
+    with pytest.raises(StoreError, match="cannot be opened as a store"):
+        Store(path)
+    assert path.read_bytes().startswith(b"my thesis")
+
+
+def _next_step(monkeypatch: pytest.MonkeyPatch, text: str) -> int:
+    known = migrations.steps()
+    number = known[-1][0] + 1
+    monkeypatch.setattr(migrations, "steps", lambda: [*known, (number, text)])
+    return number
+
+
+def test_an_older_store_is_copied_and_then_migrated(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(path).close()
+    before = migrations.newest()
+    number = _next_step(monkeypatch, "CREATE TABLE later (x INTEGER);")
+    store = Store(path)
+    assert migrations.version_of(store.link) == number
+    assert store.link.execute("SELECT count(*) FROM later").fetchone() == (0,)
+    copy = sqlite3.connect(path.with_name(f"store.db.v{before}.bak"))
+    assert migrations.version_of(copy) == before
+    assert copy.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone() == (0,)
+
+
+def test_a_migration_that_breaks_leaves_the_store_as_it_was(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(path).close()
+    before = migrations.newest()
+    _next_step(monkeypatch, "CREATE TABLE later (x INTEGER); INSERT INTO nowhere VALUES (1);")
+    with pytest.raises(StoreError, match="nowhere"):
+        Store(path)
+    monkeypatch.undo()
+    store = Store(path)
+    assert migrations.version_of(store.link) == before
+    names = [row[0] for row in store.link.execute("SELECT name FROM sqlite_master")]
+    assert "later" not in names
+
+
+def test_a_server_whose_store_was_taken_over_cannot_write(path: Path) -> None:
+    first, second = Store(path), Store(path)
+    first.begin_epoch()
+    second.begin_epoch()
+    batch = Batch()
+    batch.feed = [(1, 0, "phase", b"{}")]
+    with pytest.raises(StoreError, match="taken over"):
+        first.commit(batch)
+    second.commit(batch)
+    assert second.link.execute("SELECT count(*) FROM feed").fetchone() == (1,)
+
+
+def test_a_commit_is_all_or_nothing(path: Path) -> None:
+    store = Store(path)
+    store.begin_epoch()
+    batch = Batch()
+    batch.feed = [(1, 0, "phase", b"{}")]
+    batch.settled = [(1, 0, 1, "succeeded"), (1, 0, 2, "succeeded")]  # two results of one task
+    with pytest.raises(sqlite3.IntegrityError):
+        store.commit(batch)
+    assert store.link.execute("SELECT count(*) FROM feed").fetchone() == (0,)
+    assert store.link.execute("SELECT count(*) FROM results").fetchone() == (0,)
+
+
+def test_one_process_owns_a_folder(tmp_path: Path) -> None:
+    held = Lock(tmp_path)
+    held.announce("http://127.0.0.1:1234", "secret")
+    with pytest.raises(StoreBusy, match=r"127\.0\.0\.1:1234"):
+        Lock(tmp_path)
+    owner = alive(tmp_path)
+    assert owner is not None
+    assert owner.token == "secret"
+    held.free()
+    assert alive(tmp_path) is None
+    Lock(tmp_path).free()
+
+
+def test_the_token_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    held = Lock(tmp_path)
+    held.announce("http://127.0.0.1:1234", "secret")
+    assert (tmp_path / "server.json").stat().st_mode & 0o077 == 0
+    held.free()
