@@ -61,7 +61,8 @@ class ObeysOldReplies(Agent):
 
 
 class ForgetsCalls(Desk):
-    """After a restart it does not know which calls of a worker are old."""
+    """After a restart it does not know which calls of a worker are old. Chance rarely finds this:
+    see `test_late_calls`."""
 
     def _restore(self, store: Any, now: int) -> None:
         super()._restore(store, now)
@@ -112,7 +113,6 @@ FAULTS = {
     "old-reply-obeyed": plant(Rule.ONCE, Rule.ALONE, agent=ObeysOldReplies),
     "lease-after-driver": plant(Rule.COMMIT_FIRST, server=DrivesBeforeCommit),
     "failed-commit-ignored": plant(Rule.COMMIT_FIRST, Rule.KEPT, server=IgnoresFailedCommits),
-    "old-call-believed": plant(Rule.ALONE, desk=ForgetsCalls),
     "old-session-believed": plant(Rule.ONCE, desk=KeepsOldSessions),
     "acknowledged-unread": plant(Rule.COMMIT_FIRST, Rule.KEPT, desk=AcknowledgesUnread),
     "drop-not-awaited": plant(Rule.ALONE, desk=DoesNotAwaitDrops),
