@@ -255,3 +255,23 @@ def bill(stage: Stage, bag: int) -> dict[str, int]:
         end = row.ends_us if row.gone_us is None else min(row.gone_us, row.ends_us)
         costs[row.billing.currency] += row.billing.cost(end - row.wanted_us)
     return costs
+
+
+def test_a_machine_whose_lease_was_released_gets_no_more_work() -> None:
+    stage = Stage(CLOUD)
+    first, second = stage.submit(1), stage.submit(9, pools=("cloud",))
+    stage.host("m1", lease=1)
+    for one in stage.offer("m1"):
+        if one.bag == first:
+            stage.succeed(one)
+    assert stage.phase(first) == "finished"
+    assert stage.offer("m1") == []
+    assert "Its lease is over" in stage.explain("host m1")
+    assert stage.phase(second) == "running"
+
+
+def test_a_machine_whose_lease_is_not_known_gets_no_work() -> None:
+    stage = Stage(CLOUD)
+    stage.submit(9)
+    stage.host("stranger", lease=77)
+    assert stage.offer("stranger") == []

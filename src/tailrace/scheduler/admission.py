@@ -19,23 +19,16 @@ def room(state: State, bag: Bag, host: Host) -> int:
     Attempts ahead of what can run are sent only to a host that holds nothing but this bag's: with
     mixed needs nobody could say which of them would run next.
     """
-    offer = host.offer
-    if offer is None or host.excluded_until_us or not fleet.admits_pool(bag, host):
-        return _room_for_probe(state, bag, host) if host.probing else 0
-    trial = bag.trials.get(host.kind, brakes.UNTRIED)
-    if trial is not None:
-        return min(free_slots(state, bag, host), 1) if trial is brakes.UNTRIED else 0
-    if _holds_only(host, bag):
-        return held_at_most(bag, slots_in(bag.terms.needs, offer)) - len(host.live)
-    return free_slots(state, bag, host)
-
-
-def _room_for_probe(state: State, bag: Bag, host: Host) -> int:
-    """One task at a time, until one succeeds; and not while the bag tries this kind of host."""
-    trial = bag.trials.get(host.kind, brakes.UNTRIED)
-    if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):
+    offer, trial = host.offer, bag.trials.get(host.kind, brakes.UNTRIED)
+    if offer is None or not host.able or not fleet.admits_pool(bag, host):
         return 0
-    return min(free_slots(state, bag, host), 1) if fleet.admits_pool(bag, host) else 0
+    if trial is None and not host.probing:
+        if _holds_only(host, bag):
+            return held_at_most(bag, slots_in(bag.terms.needs, offer)) - len(host.live)
+        return free_slots(state, bag, host)
+    if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):
+        return 0  # until this kind of host has stood its trial, or this host its probe
+    return min(free_slots(state, bag, host), 1)
 
 
 def slots_in(needs: Amounts, free: Amounts) -> int:

@@ -36,7 +36,7 @@ def _note_success(state: State, host: Host) -> None:
     state.succeeded += 1
     host.succeeded = count = host.succeeded + 1
     if host.probing:
-        host.probing, host.excluded_until_us, host.why = False, 0, ""
+        host.probing, host.probe, host.excluded_until_us, host.why = False, 0, 0, ""
         state.out.append(Remember(host.row()))
         state.supply = True
     elif count & (count - 1) == 0:  # at each doubling: the record must not weigh on the hot path

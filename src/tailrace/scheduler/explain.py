@@ -98,6 +98,8 @@ def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
         return f"its pool {host.pool} is not among the bag's ({', '.join(bag.terms.pools)})"
     if host.excluded:
         return f"excluded for {_left(host, now)} s more"
+    if host.retired:
+        return "its lease is over"
     short = lacking(bag.terms.needs, host.capacity)
     if short:
         return short
@@ -176,6 +178,8 @@ def explain_host(state: State, host: Host, now: int) -> list[str]:
     if host.excluded:
         left, times = _left(host, now), host.exclusions
         lines.append(f"It is excluded for {left} s more (time {times}), then probed: {host.why}.")
+    elif host.retired:
+        lines.append("Its lease is over: it gets no more work, and is told to end.")
     elif host.probing:
         lines.append(f"It was excluded ({host.why}) and is being probed with one task at a time.")
     elif host.offer is not None:

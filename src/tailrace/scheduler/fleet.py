@@ -7,7 +7,7 @@ from bisect import insort
 from collections.abc import Iterator
 
 from tailrace.bag.needs import Amounts, fits, times
-from tailrace.scheduler.rows import HostRow
+from tailrace.scheduler.rows import STANDING, HostRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
 
@@ -29,9 +29,22 @@ def seen(state: State, row: HostRow) -> Host:
     _count_out(state, host)
     move_to_lease(state, host, row.lease)
     host.pool, host.kind, host.capacity = row.pool, row.kind, row.capacity
-    host.present = True
+    host.present, host.retired = True, not _stands(state, row.lease)
     _count_in(state, host)
     return host
+
+
+def _stands(state: State, lease: int | None) -> bool:
+    """A machine of one's own needs no lease."""
+    if lease is None:
+        return True
+    return lease in state.leases and state.leases[lease].state in STANDING
+
+
+def retire(state: State, host: Host) -> None:
+    """Its lease has been released: what is sent now would only be ended with it."""
+    _count_out(state, host)
+    host.retired = True
 
 
 def move_to_lease(state: State, host: Host, lease: int | None) -> None:
@@ -53,7 +66,7 @@ def leave(state: State, host: Host) -> None:
 
 def exclude(state: State, host: Host, until_us: int) -> None:
     _count_out(state, host)
-    host.excluded_until_us, host.probing = until_us, False
+    host.excluded_until_us, host.probing, host.probe = until_us, False, 0
     state.excluded[host.id] = host
     state.timers.set(until_us, Alarm.READMIT, host.id)
     state.supply = True
@@ -68,8 +81,9 @@ def readmit(state: State, host: Host) -> None:
 
 
 def _count_in(state: State, host: Host) -> None:
-    if not host.present or host.excluded or host.id in state.able:
+    if host.able or not host.present or host.excluded or host.retired:
         return
+    host.able = True
     state.able[host.id] = host
     for bag in state.open.values():
         count = slots(bag, host)
@@ -78,8 +92,10 @@ def _count_in(state: State, host: Host) -> None:
 
 
 def _count_out(state: State, host: Host) -> None:
-    if state.able.pop(host.id, None) is None:
+    if not host.able:
         return
+    host.able = False
+    del state.able[host.id]
     for bag in state.open.values():
         count = slots(bag, host)
         bag.hosts -= count > 0
@@ -97,7 +113,7 @@ def readmit_the_last(state: State) -> None:
 
 def is_last(state: State, host: Host) -> bool:
     """Would some bag have no host without this one?"""
-    if host.id not in state.able:
+    if not host.able:
         return False
     return len(state.able) == 1 or any(
         bag.hosts == 1 and slots(bag, host) for bag in state.open.values()

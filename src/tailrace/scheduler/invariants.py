@@ -86,8 +86,8 @@ def _check_host(state: State, host: Host) -> None:
     grown = [number for number, attempt in host.live.items() if attempt.needs is not None]
     _hold(grown == list(host.grown), f"host {host.id}: grown adrift")
     _hold((host.offer is not None) == (host.id in state.offers), f"host {host.id}: offer adrift")
-    able = host.present and not host.excluded
-    _hold(able == (host.id in state.able), f"host {host.id}: able adrift")
+    able = host.present and not host.excluded and not host.retired
+    _hold(able == host.able == (host.id in state.able), f"host {host.id}: able adrift")
     _hold(host.excluded == (host.id in state.excluded), f"host {host.id}: excluded adrift")
     _hold(host.present or host.offer is None, f"host {host.id}: absent, but offers")
 

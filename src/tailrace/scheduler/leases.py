@@ -7,15 +7,15 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
 from tailrace.quantities import show_money
-from tailrace.scheduler import brakes, money
+from tailrace.scheduler import brakes, fleet, money
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.provisioning import fixed
+from tailrace.scheduler.rows import STANDING as STANDING
 from tailrace.scheduler.rows import BagPhase, LeaseRow
 from tailrace.scheduler.state import Bag, Host, State
 from tailrace.scheduler.timers import Alarm
 
-STANDING = (LeaseState.WANTED, LeaseState.STARTING, LeaseState.UP)
 RENEW_AHEAD = 10  # a lease is renewed when a tenth of it is left
 MOST_DEATHS = 5
 FIRST_PAUSE_US = 500_000
@@ -87,7 +87,7 @@ def own(state: State, row: LeaseRow) -> None:
 
 def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
     """Money lacks in every pool, and nobody is there who would work without it."""
-    if bag.hosts or any(standing(state, bag, name) for name in state.pools):
+    if bag.hosts or bag.leases:
         return
     if state.now < state.grace_until_us:  # after a restart they may yet call
         state.timers.set(state.grace_until_us, Alarm.ACQUIRE, pool.name)
@@ -142,6 +142,8 @@ def _still_wanted(state: State, bag: Bag, row: LeaseRow) -> bool:
 def release(state: State, row: LeaseRow, why: str) -> None:
     _keep(state, replace(row, state=LeaseState.ENDING, why=why))
     state.out.append(Release(row.lease, why))
+    for host in state.on_lease.get(row.lease, {}).values():
+        fleet.retire(state, host)
 
 
 def up(state: State, lease: int, host: str) -> None:

@@ -89,6 +89,9 @@ class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     billing: Billing = Billing()  # agreed when it was taken: later prices do not change its cost
 
 
+STANDING = (LeaseState.WANTED, LeaseState.STARTING, LeaseState.UP)
+
+
 class Restored(msgspec.Struct, frozen=True):
     """Everything at once, as the store hands it over; the bits are one per task."""
 

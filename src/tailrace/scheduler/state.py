@@ -161,6 +161,8 @@ class Host:
         self.excluded_until_us = row.excluded_until_us
         self.why = row.why
         self.present = False  # has called, and is not silent
+        self.able = False  # present, not excluded, and its lease stands (kept by `fleet`)
+        self.retired = False  # its lease is over, or none of ours
         self.probing = False  # after an exclusion: one attempt at a time, until one succeeds
         self.probe = 0  # the attempt that does
         self.proven = row.succeeded > 0  # a task has ended on it: its worker works
@@ -190,7 +192,7 @@ class State:
         self.open: dict[int, Bag] = {}  # those that have not ended
         self.hungry: list[int] = []  # all that have something to send, oldest first; maybe more
         self.hosts: dict[str, Host] = {}
-        self.able: dict[str, Host] = {}  # present, and not excluded
+        self.able: dict[str, Host] = {}  # those that may be sent something
         self.excluded: dict[str, Host] = {}
         self.booked = 0  # by all hosts together
         self.succeeded = 0
