@@ -1,6 +1,6 @@
 """Makes the pictures of the README by really running the demo. Needs Debian's `chromium`.
 
-    python docs/pictures/make.py
+python docs/pictures/make.py
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
@@ -51,7 +52,7 @@ def draw_results(link) -> None:
 
 
 def save(name: str, title: str, shown: object, wide: int) -> None:
-    console = Console(record=True, width=wide, file=open("/dev/null", "w"), force_terminal=True)
+    console = Console(record=True, width=wide, file=StringIO(), force_terminal=True)
     console.print(shown)
     svg = FONT.sub("", console.export_svg(title=title, unique_id=name.partition(".")[0]))
     (HERE / name).write_text(svg)

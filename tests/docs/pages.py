@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -117,11 +118,12 @@ def _printed(script: Path, folder: Path) -> list[str]:
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             shell.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            shell.kill()
+            os.killpg(shell.pid, signal.SIGKILL)
             shell.wait()
         out.seek(0)
         return out.read().decode("utf-8", "replace").split(_MARK)[:-1]
