@@ -26,7 +26,7 @@ def command(folder: str, quiet: bool) -> int:
     if not quiet:
         click.echo(f"The example is in {where}/: bag.toml says what to run, percolation.py is it.")
         click.echo(f"This is what `cd {where} && tailrace run bag.toml` does:\n")
-    code = start(load_bag_file(where / "bag.toml"), {**OPTIONS, "quiet": quiet})
+    code = start(load_bag_file(where / "bag.toml"), {**OPTIONS, "quiet": quiet, "report": True})
     if not quiet:
         _show_results(where)
     return code

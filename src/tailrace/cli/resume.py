@@ -15,7 +15,7 @@ import click
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the end as JSON.")
-@click.option("--no-report", is_flag=True, help="Write no HTML report.")
+@click.option("--report/--no-report", default=None, help="Write the HTML report; default: if long.")
 def command(bag: str | None, **options: Any) -> int:
     """Go on with a bag: what has a result is not run again."""
     from tailrace.cli import choosing, place

@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -32,6 +33,7 @@ class Ended(msgspec.Struct, frozen=True):
     facts: BagFacts
     code: Exit
     unpublished: list[str]
+    took_s: float
 
 
 class Running:
@@ -45,6 +47,7 @@ class Running:
         self._bag = 0
 
     async def __call__(self, begin: Callable[[Embedded], int]) -> Ended:
+        began = time.monotonic()
         async with self._server as server:
             self._bag = begin(server)
             self._catch_signals()
@@ -57,7 +60,7 @@ class Running:
                     await watcher
             facts = reading.bag(server.world.store.link, self._bag)
             unpublished = list(server.world.unpublished.values())
-        return Ended(facts, self._code(facts), unpublished)
+        return Ended(facts, self._code(facts), unpublished, time.monotonic() - began)
 
     def _code(self, facts: BagFacts) -> Exit:
         if self._interrupts:

@@ -25,7 +25,7 @@ class Setting(msgspec.Struct, frozen=True):
     def show(self, value: Any) -> str:
         """As one would write it."""
         if value is None:
-            return "all"
+            return "auto" if self.name == "report" else "all"
         if isinstance(value, bool):
             return str(value).lower()
         if self.name == "memory":
@@ -80,6 +80,10 @@ def _truth(written: Any) -> bool:
     return words[str(written).lower()]
 
 
+def _report(written: Any) -> bool | None:
+    return None if written in ("auto", None) else _truth(written)
+
+
 def _color(written: Any) -> str:
     if written not in ("auto", "always", "never"):
         raise ValueError(f"{written!r} is none of auto, always, never")
@@ -105,6 +109,6 @@ _ALL = (
     Setting("minimum", 0, _minimum, '"10m"', "time that is billed at least"),
     Setting("journal", True, _truth, "true", "keep the journal that `tailrace replay` reads"),
     Setting("color", "auto", _color, '"never"', "auto, always or never"),
-    Setting("report", True, _truth, "true", "write the HTML report at the end of a run"),
+    Setting("report", None, _report, '"auto"', "write the HTML report: true, false or auto"),
 )
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _ALL}

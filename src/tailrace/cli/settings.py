@@ -33,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     minimum: int  # microseconds billed at least
     journal: bool
     color: str
-    report: bool
+    report: bool | None  # None: when the run was long enough to be worth it
     origins: dict[str, str]
 
     def origin(self, name: str) -> str:

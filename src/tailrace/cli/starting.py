@@ -19,7 +19,8 @@ from tailrace.report.words import duration
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Capacity, Embedded
 
-OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False, "no_report": False}  # of a plain run
+REPORT_AFTER_S = 10.0
+OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False}  # of a plain run
 
 
 def start(bag: Bag, options: dict[str, Any]) -> int:
@@ -43,8 +44,7 @@ def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
     """Those options that are settings."""
-    flags = {name: options.get(name) for name in ("cores", "memory", "price", "port")}
-    return {**flags, "report": False if options.get("no_report") else None}
+    return {name: options.get(name) for name in ("cores", "memory", "price", "port", "report")}
 
 
 def drive(
@@ -59,10 +59,17 @@ def drive(
     server = Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
     view = view_for(quiet=quiet)
     ended = run_to_rest(server, view, _sayer(options["quiet"]), begin)
-    hurried = ended.facts.phase == BagPhase.PAUSED  # who interrupts wants his prompt back
-    report = _report(folder, ended) if loaded.report and not hurried else None
+    report = _report(folder, ended) if _wants_report(loaded, ended) else None
     _tell(ended, report, options)
     return int(ended.code)
+
+
+def _wants_report(loaded: settings.Settings, ended: Ended) -> bool:
+    """Drawing takes a second or two: who ran for less, or interrupts, wants his prompt back."""
+    if loaded.report is not None:
+        return loaded.report
+    long_enough = ended.took_s >= REPORT_AFTER_S
+    return long_enough and ended.facts.phase != BagPhase.PAUSED
 
 
 def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
@@ -122,15 +129,15 @@ def _tell_json(ended: Ended, report: Path | None) -> None:
 
 def summary(ended: Ended, report: Path | None) -> list[str]:
     facts = ended.facts
+    which = f" {facts.bag}" if facts.bag > 1 else ""
     lines = [_headline(ended)]
     if facts.phase == BagPhase.FINISHED:
-        lines.append("  results: tailrace results" + (f" {facts.bag}" if facts.bag > 1 else ""))
+        lines.append(f"  results: tailrace results{which}")
     else:
         lines.append(f"  go on:   tailrace resume {facts.bag}")
     if facts.failed:
         lines.append("  failed:  tailrace results --failed · tailrace logs TASK · tailrace retry")
-    if report is not None:
-        lines.append(f"  report:  {report}")
+    lines.append(f"  report:  {report or f'tailrace report{which}'}")
     return lines
 
 
