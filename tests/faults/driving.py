@@ -72,7 +72,7 @@ class MachineRoom:
         engine, weather, provider = self._world.engine, self._world.weather, self._world.provider
         done = not engine.chance(weather.driver_loss)
         if done and isinstance(call, Acquire):
-            provider.start(call.lease, call.pool, call.ends_us)
+            provider.start(call.lease, call.pool, call.bag, call.ends_us)
         elif done and isinstance(call, Release):
             provider.stop(call.lease)
         elif done:

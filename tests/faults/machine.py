@@ -37,6 +37,7 @@ class Machine:
         self.pool = pool
         self.lease = lease
         self.ends_at = ends_at
+        self.paid_by = 0  # the bag of its lease
         self.capacity = {"cores": random.choice((1000, 2000, 4000)), "memory": 8_000_000}
         self.kind = random.choice(("x86", "x86", "arm"))
         self.unlucky = random.choice((0, 0, 0, 0.02, 0.3))

@@ -27,6 +27,7 @@ class Rule(StrEnum):
     ALONE = "a task that must not be repeated never runs twice at the same time"
     COMMIT_FIRST = "nothing leaves before the commit that contains it"
     NO_ORPHAN = "every machine that runs is known in the tables"
+    BUDGET = "no bag costs more than its budget"
     REPLAY = "the journal replays to the same decisions"
     QUIET = "when the faults stop, everything comes to its end"
     SOUND = "the product raises no error and breaks no invariant"

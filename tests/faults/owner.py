@@ -73,7 +73,8 @@ class Owner:
     def _content(self, plan: BagPlan, bag: int) -> bool:
         goal = self._goals[plan.name]
         enough = {"paused": ("paused", "cancelled", "braked")}.get(goal, (goal,))
-        return self._world.oracle.phases[bag] in ("finished", *enough)
+        broke = ("stopped",) if plan.terms.budget else ()
+        return self._world.oracle.phases[bag] in ("finished", *enough, *broke)
 
     def is_content(self) -> bool:
         bags = self._world.oracle.bags

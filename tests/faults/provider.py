@@ -19,14 +19,18 @@ class Provider:
         self._world = world
         self.machines: dict[int, Machine] = {}  # by lease
         self._used: dict[int, None] = {}
+        self._billing = {pool.name: pool.billing for pool in world.pools}
+        self._began: dict[int, int] = {}
+        self.bills: dict[int, int] = {}  # micro-units by bag
 
-    def start(self, lease: int, pool: str, ends_us: int) -> None:
+    def start(self, lease: int, pool: str, bag: int, ends_us: int) -> None:
         engine = self._world.engine
         if lease in self._used:
             return
         self._used[lease] = None
         ends_at = engine.now + max(ends_us - self._world.wall(), 0)
         machine = Machine(self._world, f"L{lease}", pool, lease, ends_at)
+        machine.paid_by, self._began[lease] = bag, engine.now
         engine.note("provider starts", lease)
         self.machines[lease] = machine
         self._world.machines[machine.host] = machine
@@ -49,6 +53,9 @@ class Provider:
         machine = self.machines.pop(lease, None)
         if machine is not None:
             machine.remove("stopped")
+            lasted = self._world.engine.now - self._began[lease]
+            cost = self._billing[machine.pool].cost(lasted)
+            self.bills[machine.paid_by] = self.bills.get(machine.paid_by, 0) + cost
 
     def ended(self, lease: int, machine: Machine) -> None:
         """The worker has left; the machine ends with it."""

@@ -53,6 +53,7 @@ def draw_bag(random: Random, number: int, pools: tuple[Pool, ...]) -> BagPlan:
         order_seed=random.choice((None, number)),
         repeatable=random.random() < 0.5,
         timeout_us=random.choice((None, None, 5 * SECOND, 30 * SECOND)),
+        budget=random.choice(({}, {}, {"USD": random.randint(1, 12) * 1000})),
         max_failures=random.choice((None, None, None, 2)),
         like_failures=random.choice((20, 20, 4)),
         pools=random.choice(((), (), tuple(pool.name for pool in pools[:2]))),

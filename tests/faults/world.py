@@ -18,7 +18,7 @@ from .engine import MINUTE, SECOND, Engine
 from .machine import Machine
 from .mischief import Mischief
 from .network import Network
-from .oracle import Oracle, Rule, Violation
+from .oracle import Oracle, Rule, Violation, hold
 from .owner import Owner
 from .provider import Provider
 from .server import Server
@@ -88,10 +88,17 @@ class World:
         link = sqlite3.connect(self.path)
         self.oracle.check_tables(link)
         self.oracle.check_journal(link)
+        if not self.wall_shift:  # a lease's end is a time of the wall: a clock put back costs
+            self._check_bills()
         link.close()
         oracle, engine = self.oracle, self.engine
         return Told(engine.digest, engine.steps, engine.now, self.server.life, len(oracle.runs),
                     len(oracle.results), len(oracle.leases))  # fmt: skip
+
+    def _check_bills(self) -> None:
+        for bag, cost in self.provider.bills.items():
+            budget = self.owner.plan(bag).terms.budget.get("USD", cost)
+            hold(cost <= budget, Rule.BUDGET, f"bag {bag} cost {cost} of {budget}")
 
     def _clear_up(self) -> None:
         """The faults stop; what was silent returns."""
