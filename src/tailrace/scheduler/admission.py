@@ -33,17 +33,18 @@ def room(state: State, bag: Bag, host: Host) -> int:
 
 def slots_in(needs: Amounts, free: Amounts) -> int:
     """`times`, on the path that every offer takes."""
-    least = MOST_SLOTS
+    least = -1
     for name, amount in needs.items():
         if amount > 0:
-            least = min(least, free.get(name, 0) // amount)
-    return least
+            count = max(free.get(name, 0) // amount, 0)
+            least = count if least < 0 else min(least, count)
+    return MOST_SLOTS if least < 0 else least
 
 
 def free_slots(state: State, bag: Bag, host: Host) -> int:
     """How many fit beside all that is believed on the host."""
     free = less(host.offer or {}, fleet.used(state, host))
-    return max(slots_in(bag.terms.needs, free), 0)
+    return slots_in(bag.terms.needs, free)
 
 
 def _holds_only(host: Host, bag: Bag) -> bool:
