@@ -35,6 +35,7 @@ class Serving:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._world = World(folder, (Pool("bench", max=0),))
+        self._submitted: list[Bag] = []  # kept to the end, as `tailrace run` keeps its bag
         self._commits = 0
         self._commit = self._world.store.commit
         self._world.store.commit = self._counted  # type: ignore[method-assign]
@@ -69,6 +70,7 @@ class Serving:
 
     async def _submit(self, bag: Bag) -> None:
         """As an embedded server does it."""
+        self._submitted.append(bag)
         number = self._world.store.next_bag()
         spec, chunks = bag.encode()
         new = NewBag(number, bag.spec.name, spec, chunks)
