@@ -112,7 +112,9 @@ FAULTS = {
     "reply-before-commit": plant(Rule.COMMIT_FIRST, Rule.KEPT, server=RepliesBeforeCommit),
     "old-reply-obeyed": plant(Rule.ONCE, Rule.ALONE, agent=ObeysOldReplies),
     "lease-after-driver": plant(Rule.COMMIT_FIRST, server=DrivesBeforeCommit),
-    "failed-commit-ignored": plant(Rule.COMMIT_FIRST, Rule.KEPT, server=IgnoresFailedCommits),
+    "failed-commit-ignored": plant(
+        Rule.COMMIT_FIRST, Rule.KEPT, Rule.SOUND, server=IgnoresFailedCommits
+    ),
     "old-session-believed": plant(Rule.ONCE, desk=KeepsOldSessions),
     "acknowledged-unread": plant(Rule.COMMIT_FIRST, Rule.KEPT, desk=AcknowledgesUnread),
     "drop-not-awaited": plant(Rule.ALONE, desk=DoesNotAwaitDrops),
