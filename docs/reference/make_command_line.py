@@ -68,7 +68,8 @@ def _command(name: str, command: click.Command, context: click.Context) -> str:
 
 
 def _option(option: click.Option, context: click.Context) -> str:
-    names = ", ".join(f"`{name}`" for name in sorted(option.opts, key=len, reverse=True))
+    given = [*sorted(option.opts, key=len, reverse=True), *option.secondary_opts]
+    names = ", ".join(f"`{name}`" for name in given)
     if not option.is_flag:
         names += f" {_metavar(option, context)}"
     shown = f" Default: `{option.default}`." if option.show_default is True else ""

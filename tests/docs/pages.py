@@ -23,14 +23,6 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 80
-# A quiet run shows no report, and drawing one is most of what a small run costs.
-QUIET_RUNS = """\
-tailrace() {
-  case " $* " in
-    *" --quiet "*) TAILRACE_REPORT=false command tailrace "$@" ;;
-    *) command tailrace "$@" ;;
-  esac
-}"""
 _MARK = "\x01tailrace-docs\x01"
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.M | re.S
@@ -102,7 +94,7 @@ def run(path: Path) -> list[Ran]:
         folder = Path(place) / "work"
         folder.mkdir()
         script = Path(place) / "script"
-        script.write_text("\n".join([QUIET_RUNS, *(_script(step) for step in todo)]))
+        script.write_text("\n".join(_script(step) for step in todo))
         printed = _printed(script, folder)
     if len(printed) != len(commands):
         raise AssertionError(f"{path}: the script broke off after\n" + "\n".join(printed[-1:]))
