@@ -16,7 +16,7 @@ def test_an_offer_without_work_stays_open_until_work_comes() -> None:
     assert stage.offer("a") == []
     stage.submit(1)
     (sent,) = assigned(stage.last)
-    assert (sent.host, sent.index, sent.why) == ("a", 0, "next")
+    assert (sent.host, sent.index, sent.why) == ("a", 0, "first attempt")
 
 
 def test_a_withdrawn_offer_gets_nothing() -> None:

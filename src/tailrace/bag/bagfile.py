@@ -22,6 +22,7 @@ from tailrace.bag.parallel import read_words
 from tailrace.bag.parameters import read_axes
 from tailrace.bag.rules import read_rules
 from tailrace.bag.spec import BagSpec
+from tailrace.bag.starter import name_for
 from tailrace.bag.tables import Origin, Table, read_toml, said
 from tailrace.bag.textfile import read_text
 from tailrace.errors import BadInput
@@ -99,8 +100,8 @@ def bag_from_parallel(words: Sequence[str], folder: Path, **settings: Any) -> Ba
     """`cmd {} ::: a b c`."""
     command, axes = read_words(words)
     table = _flags(settings)
-    program = command.split()[0] if isinstance(command, str) else command[0]
-    rules, files = read_rules(table, Path(program).name), read_files(table)
+    name = name_for(command if isinstance(command, str) else " ".join(command))
+    rules, files = read_rules(table, name), read_files(table)
     table.finish()
     spec = BagSpec(
         folder=_absolute(folder),

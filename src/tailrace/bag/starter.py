@@ -107,7 +107,7 @@ def write_bag_file(command: str) -> str:
         )
     fields = Template(command, shell=True).fields
     names = dict.fromkeys(field.name for field in fields if field.name not in BUILT_IN)
-    head = _HEAD.format(name=_text(_name(command)), command=_text(command))
+    head = _HEAD.format(name=_text(name_for(command)), command=_text(command))
     parameters = [f"{_key(name)} = [1, 2, 3]  # your values" for name in names]
     return (
         head
@@ -119,7 +119,7 @@ def write_bag_file(command: str) -> str:
     )
 
 
-def _name(command: str) -> str:
+def name_for(command: str) -> str:
     """The program's name, or that of the script it runs."""
     words = [
         word.rpartition("/")[2]

@@ -38,8 +38,7 @@ class Origin:
 
     def bad(self, path: Path, message: str, remedy: str = "") -> BadInput:
         if path and path[0] in self.flags:
-            flag = str(path[0]).replace("_", "-")
-            return BadInput(f"--{flag}: {message}", remedy=remedy)
+            return BadInput(f"--{_flag(path)}: {message}", remedy=remedy)
         return BadInput(message, file=self.file, line=self._line(path), remedy=remedy)
 
     @contextmanager
@@ -60,6 +59,13 @@ class Origin:
             return None
         self._places = self._places or Places(self._text)
         return self._places.line(path) if path else None
+
+
+def _flag(path: Path) -> str:
+    """As it was typed: `--time-limit` for `limits.time`, `--needs` for all below it."""
+    if path[0] == "limits" and len(path) > 1:
+        return f"{path[1]}-limit"
+    return str(path[0]).replace("_", "-")
 
 
 class Table:

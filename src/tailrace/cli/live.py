@@ -80,8 +80,7 @@ def line(progress: Progress, now_us: int) -> str:
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
     parts.append(f"{progress.running:,} running")
-    if left := time_left(progress, now_us):
-        parts.append(left)
+    parts += [text for text in (time_left(progress, now_us), deadline(progress, now_us)) if text]
     parts += [money(*row) for row in progress.money]
     if progress.phase != "running":
         parts.append(progress.phase + (f": {progress.why}" if progress.why else ""))
@@ -95,6 +94,17 @@ def time_left(progress: Progress, now_us: int) -> str:
     gone = max(now_us - progress.left_at_us, 0)
     low, mean, high = (max(value - gone, 0) for value in progress.left)
     return f"about {_short(mean)} left ({_short(low)} to {_short(high)})"
+
+
+def deadline(progress: Progress, now_us: int) -> str:
+    """And whether the time left is likely to keep it."""
+    if progress.deadline_at_us is None or progress.done >= progress.count:
+        return ""
+    ahead = progress.deadline_at_us - now_us
+    if ahead < 0:
+        return f"{_short(-ahead)} past its deadline"
+    left = max(progress.left[1] - (now_us - progress.left_at_us), 0) if progress.left else 0
+    return f"deadline in {_short(ahead)}" + (", likely missed" if left > ahead else "")
 
 
 def _short(us: int) -> str:
@@ -116,7 +126,13 @@ def panel(progress: Progress, now_us: int) -> Group:
     share = 100 * progress.done / progress.count if progress.count else 100
     head.add_row(
         Text(progress.name, style="bold"),
-        ProgressBar(total=progress.count or 1, completed=progress.done, width=40),
+        ProgressBar(
+            total=progress.count or 1,
+            completed=progress.done,
+            width=40,
+            complete_style="cyan",
+            finished_style="green",
+        ),
         Text(f"{share:.0f} %"),
     )
     return Group(head, Text(_counts(progress, now_us)), *_more(progress))
@@ -131,8 +147,7 @@ def _counts(progress: Progress, now_us: int) -> str:
         f"{progress.failed:,} failed",
         f"{_short(now_us - progress.began_us)} gone",
     ]
-    if text := time_left(progress, now_us):
-        parts.append(text)
+    parts += [text for text in (time_left(progress, now_us), deadline(progress, now_us)) if text]
     return " · ".join(parts + [money(*row) for row in progress.money])
 
 

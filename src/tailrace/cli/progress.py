@@ -32,6 +32,7 @@ class Progress:
         self.why = ""
         self.began_us = began_us
         self.at_us = began_us
+        self.deadline_at_us: int | None = None
         self.after = 0  # the last feed item taken
         self.left: list[int] | None = None  # low, mean, high in microseconds
         self.left_at_us = 0

@@ -96,6 +96,9 @@ class Running:
         await self._first_commit()
         facts = reading.bag(world.store.link, self._bag)
         progress = Progress(facts.name, facts.count, facts.done, facts.failed, world.clock.now())
+        row = reading.bag_row(world.store.link, self._bag)
+        if row.terms.deadline_us is not None:
+            progress.deadline_at_us = row.submitted_us + row.terms.deadline_us
         self._view.begin()
         try:
             while True:

@@ -80,8 +80,8 @@ def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
     if not fits(bag.spec.needs, there):
         raise BadInput(
             f"no task fits on this machine: {lacking(bag.spec.needs, there)}",
-            file=bag.spec.source,
-            remedy="Lower `needs`, or give more with --cores or --memory.",
+            file=bag.spec.source if bag.spec.syntax == "braces" else None,
+            remedy="Lower what each task needs, or run it on a larger machine.",
         )
 
 
@@ -134,11 +134,20 @@ def summary(ended: Ended, report: Path | None) -> list[str]:
     if facts.phase == BagPhase.FINISHED:
         lines.append(f"  results: tailrace results{which}")
     else:
-        lines.append(f"  go on:   tailrace resume {facts.bag}")
+        lines.append(f"  go on:   tailrace resume {facts.bag}{_mended(facts.phase)}")
     if facts.failed:
         lines.append("  failed:  tailrace results --failed · tailrace logs TASK · tailrace retry")
     lines.append(f"  report:  {report or f'tailrace report{which}'}")
     return lines
+
+
+def _mended(phase: str) -> str:
+    """A bag stays as it was handed in."""
+    if phase == BagPhase.BRAKED:
+        return " (when the cause is outside the bag; else mend it and run it anew)"
+    if phase == BagPhase.STOPPED:
+        return " (its budget stays; for another, run it anew)"
+    return ""
 
 
 def _headline(ended: Ended) -> str:

@@ -12,6 +12,7 @@ from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm, Key
 
 SUCCEEDED = Outcome.SUCCEEDED  # looked up for every task
+FIRST = "first attempt"
 
 
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
@@ -31,7 +32,7 @@ def send(state: State, bag: Bag, host: Host, most: int) -> None:
         if index not in bag.done:
             attempt = _new_attempt(state, bag, host, index, None)
             state.out.append(
-                Assign(attempt.attempt, bag.id, index, host.id, "next", attempt.timeout_us)
+                Assign(attempt.attempt, bag.id, index, host.id, FIRST, attempt.timeout_us)
             )
 
 

@@ -125,7 +125,8 @@ class Desk:
         self._scan_us = now + SCAN_US
         self._restore(store, now)
         self._ledger = Ledger(journal, self._sessions)
-        grace = max((pool.silent_after_us for pool in pools), default=0)
+        known = [pool.silent_after_us for pool in pools] if self._sessions else []
+        grace = max(known, default=0)  # a fresh store waits for nobody
         self._grace_until_us = now + grace
         self._events.append((Restarted(seed, pools, grace), None))
 

@@ -67,6 +67,7 @@ class World:
         self._tickets = 0
         self._waiting: dict[int, asyncio.Future[bytes | Answer]] = {}
         self._parked: dict[int, Answer] = {}
+        self._closed = False
         self._told: list[tuple[AnyEvent, NewBag | None]] = []
         self._planned = False
         self._alarm: asyncio.TimerHandle | None = None
@@ -152,7 +153,7 @@ class World:
 
     def _cycle(self) -> None:
         self._planned = False
-        if self.fatal.done():
+        if self.fatal.done() or self._closed:
             return
         try:
             batch = self._desk.work(self.clock.now())
@@ -323,6 +324,8 @@ class World:
             driver.close(now=now)
 
     def close(self) -> None:
+        """Machines may end, and say so, after this: nobody listens any more."""
+        self._closed = True
         self._machine_room.shutdown()
         self._porter.shutdown()
         self.store.close()
