@@ -116,8 +116,8 @@ class World:
 
     async def call(self, request: WorkRequest, gone: Callable[[], asyncio.Future[None]]) -> bytes:
         """A worker's call, answered now or when there is news; `gone` ends with the connection."""
-        if self.fatal.done():
-            raise Unavailable
+        if self.fatal.done() or self._failing_since is not None:
+            raise Unavailable  # the desk is about to be thrown away
         self._tickets += 1
         ticket = self._tickets
         answer = self._waiting[ticket] = self.loop.create_future()
@@ -247,14 +247,22 @@ class World:
         driver = self.drivers.get(pool)
         try:
             if driver is not None and isinstance(call, Acquire):
-                driver.start(call.lease, call.ends_us)
-                self._tell_lease(call.lease, LeaseState.STARTING, "")
+                self._start(driver, call)
             elif driver is not None and isinstance(call, Release):
                 driver.stop(call.lease)
         except Exception as error:
             log.error("driver of pool %s: %s", pool, error)
-            if isinstance(call, Acquire):
-                self._tell_lease(call.lease, LeaseState.GONE, str(error))
+
+    def _start(self, driver: Driver, call: Acquire) -> None:
+        """A start that failed may have worked all the same: gone it is only once it is stopped.
+        If that fails too, the lease stays as it is until `list` tells."""
+        try:
+            driver.start(call.lease, call.ends_us)
+        except Exception as error:
+            driver.stop(call.lease)
+            self._tell_lease(call.lease, LeaseState.GONE, str(error))
+        else:
+            self._tell_lease(call.lease, LeaseState.STARTING, "")
 
     def _tell_lease(self, lease: int, state: LeaseState, why: str) -> None:
         event = LeaseChanged(lease, state, why)
