@@ -101,7 +101,7 @@ def test_a_file_that_cannot_be_written_is_named(swept: Path, tmp_path: Path) -> 
 def test_logs_tell_each_attempt_without_obeying_its_escapes(swept: Path) -> None:
     told = ask(swept, "logs", "alpha=0.1,seed=2")
     assert told.out.count("attempt ") == 2
-    assert "why: next" in told.out and "task failed, exit 4" in told.out
+    assert "why: first attempt" in told.out and "task failed, exit 4" in told.out
     assert "seed 0.1: no [bold]luck[/]" in told.out and "\x1b" not in told.out
 
 
