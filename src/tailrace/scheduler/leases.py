@@ -89,7 +89,7 @@ def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
     """Money lacks in every pool, and nobody is there who would work without it."""
     if bag.hosts or bag.leases:
         return
-    if state.now < state.grace_until_us:  # after a restart they may yet call
+    if state.now < state.grace_until_us and _some_may_call(state):
         state.timers.set(state.grace_until_us, Alarm.ACQUIRE, pool.name)
         return
     currency = pool.billing.currency
@@ -99,6 +99,18 @@ def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
     bag.why = f"the budget of {budget} does not pay for another lease: {spent} spent"
     state.out.append(StopBag(bag.id, bag.why))
     state.out.append(Remember(bag.row()))
+
+
+def _some_may_call(state: State) -> bool:
+    """After a restart: hosts that came by themselves, or whose lease still stands."""
+    return any(
+        host.lease is None or (host.lease in state.leases and _stands(state, host.lease))
+        for host in state.hosts.values()
+    )
+
+
+def _stands(state: State, lease: int) -> bool:
+    return state.leases[lease].state in STANDING
 
 
 def watch_end(state: State, lease: LeaseRow) -> None:
