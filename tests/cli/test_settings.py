@@ -63,7 +63,7 @@ def test_the_local_pool_bills_by_the_unit_of_its_price(tmp_path: Path) -> None:
         ("port = 70000", "70000 is not a port", "write port = 8600"),
         ("port = {}", "a table is not a quantity", "write port"),
         ("price = '3 USD'", "is not a price such as 0.10 USD/h", "write price"),
-        ("report = 'maybe'", "'maybe' is neither true nor false", "write report = \"auto\""),
+        ("report = 'maybe'", "'maybe' is neither true nor false", 'write report = "auto"'),
         ("color = 'blue'", "'blue' is none of auto, always, never", "write color"),
         ("cores = = 2", "not valid TOML", "texts need quotes"),
     ],

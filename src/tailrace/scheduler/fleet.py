@@ -29,12 +29,12 @@ def seen(state: State, row: HostRow) -> Host:
     _count_out(state, host)
     move_to_lease(state, host, row.lease)
     host.pool, host.kind, host.capacity = row.pool, row.kind, row.capacity
-    host.present, host.retired = True, not _stands(state, row.lease)
+    host.present, host.retired = True, not stands(state, row.lease)
     _count_in(state, host)
     return host
 
 
-def _stands(state: State, lease: int | None) -> bool:
+def stands(state: State, lease: int | None) -> bool:
     """A machine of one's own needs no lease."""
     if lease is None:
         return True

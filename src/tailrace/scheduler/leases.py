@@ -103,14 +103,7 @@ def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
 
 def _some_may_call(state: State) -> bool:
     """After a restart: hosts that came by themselves, or whose lease still stands."""
-    return any(
-        host.lease is None or (host.lease in state.leases and _stands(state, host.lease))
-        for host in state.hosts.values()
-    )
-
-
-def _stands(state: State, lease: int) -> bool:
-    return state.leases[lease].state in STANDING
+    return any(fleet.stands(state, host.lease) for host in state.hosts.values())
 
 
 def watch_end(state: State, lease: LeaseRow) -> None:
