@@ -58,10 +58,12 @@ class Figure(msgspec.Struct, frozen=True):
 def alternating(
     repetitions: int, ways: Mapping[str, Callable[[], float]]
 ) -> dict[str, list[float]]:
-    """All ways in turn, again and again: what disturbs the machine disturbs all alike."""
+    """All ways in turn, forth and back: what disturbs the machine disturbs all alike, and none is
+    always the one behind a certain other."""
     values: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(repetitions):
-        for name, way in ways.items():
+    for repetition in range(repetitions):
+        turn = list(ways.items())
+        for name, way in reversed(turn) if repetition % 2 else turn:
             values[name].append(way())
     return values
 

@@ -25,6 +25,7 @@ BODY = (
     b'{"protocol":1,"host":"%s","session":1,"seq":%d,"pool":"bench","lease":null,"kind":"bench",'
     b'"about":{},"capacity":{"cores":%d},"held":[],"results":[%s],"progress":[],"wait_s":20}'
 )
+ANSWER_S = 60.0  # longer than any call is kept: the server has died
 HEAD = (
     b"POST /api/v1/work HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n"
     b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -45,7 +46,7 @@ class Options(NamedTuple):
 class Caller:
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._socket = socket.create_connection(("127.0.0.1", options.port))
+        self._socket = socket.create_connection(("127.0.0.1", options.port), ANSWER_S)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._seq = 0
         self._started: list[bytes] = []
