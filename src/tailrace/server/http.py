@@ -14,8 +14,12 @@ from tailrace.errors import ServerError
 
 
 def listen(port: int = 0, address: str = "127.0.0.1") -> socket.socket:
-    """Port 0 takes any that is free."""
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    """Port 0 takes any that is free.
+
+    The protocol is named, for only then does asyncio switch Nagle's algorithm off, whose 40 ms
+    would be the price of every call.
+    """
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((address, port))
