@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from tailrace.bag.chunks import Reading
 from tailrace.bag.command import command_of, variable
 from tailrace.bag.rows import CHUNK, Rows
 from tailrace.bag.spec import BagSpec, FileRule
@@ -111,13 +112,13 @@ class Bag:
             "grace_s": spec.grace_us / 1_000_000,
         }
 
-    def encode(self) -> tuple[bytes, list[bytes]]:
+    def encode(self) -> tuple[bytes, Reading]:
         """The spec as JSON, and the chunks of its rows."""
         rows = [
             column.count for axis in self.spec.axes for column in axis if isinstance(column, Rows)
         ]
         chunks = -(-sum(rows) // CHUNK)
-        return msgspec.json.encode(self.spec), [self._read_chunk(k) for k in range(chunks)]
+        return msgspec.json.encode(self.spec), Reading(self._read_chunk, chunks)
 
     @classmethod
     def decode(cls, spec: bytes, chunk: Callable[[int], bytes]) -> Bag:

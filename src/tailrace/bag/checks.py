@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.chunks import Chunks
 from tailrace.bag.command import PREFIX, variable
 from tailrace.bag.files import check_inputs, step_of
 from tailrace.bag.outputs import check_outputs
@@ -20,7 +21,9 @@ from tailrace.bag.values import Listed, Value
 Placed = tuple[KeyPath, Template]
 
 
-def check_bag(spec: BagSpec, chunks: list[bytes], origin: Origin, *, unused_ok: bool) -> Bag:
+def check_bag(
+    spec: BagSpec, chunks: list[bytes] | Chunks, origin: Origin, *, unused_ok: bool
+) -> Bag:
     """The bag, or the first fault with its place."""
     sweep = Sweep(spec.axes, chunks.__getitem__)
     if spec.syntax == "braces":

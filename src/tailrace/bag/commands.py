@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import BinaryIO
 
+from tailrace.bag.chunks import Chunks
 from tailrace.bag.command import LISTED
 from tailrace.bag.rows import CHUNK, Row, Rows, encode_chunk
 from tailrace.bag.textfile import decode
@@ -17,9 +18,9 @@ from tailrace.errors import BadInput
 _BLOCK = 1 << 20
 
 
-def read_commands(lines: Iterable[str], source: str) -> tuple[Rows, list[bytes]]:
+def read_commands(lines: Iterable[str], source: str) -> tuple[Rows, Chunks]:
     """The axis, and its rows in chunks."""
-    chunks: list[bytes] = []
+    chunks = Chunks()
     rows: list[Row] = []
     count, line = 0, 1
     lines = iter(lines)
@@ -33,7 +34,7 @@ def read_commands(lines: Iterable[str], source: str) -> tuple[Rows, list[bytes]]
             rows = rows[CHUNK:]
     if rows:
         chunks.append(encode_chunk(rows))
-    if not chunks:
+    if not len(chunks):
         raise BadInput("there is no command", file=source, remedy="write one shell command a line")
     return Rows((LISTED,), ("text",), count + len(rows)), chunks
 

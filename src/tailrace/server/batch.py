@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ class NewBag(msgspec.Struct, frozen=True):
     bag: int
     name: str
     spec: bytes
-    chunks: list[bytes]
+    chunks: Iterable[bytes]
     permutation: bytes | None = None
 
 

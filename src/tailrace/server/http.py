@@ -51,6 +51,7 @@ def http_server(app: Any) -> Http:
         lifespan="off",
         log_config=None,
         access_log=False,
+        proxy_headers=False,
         server_header=False,
         date_header=False,
         timeout_keep_alive=120,

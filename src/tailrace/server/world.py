@@ -25,6 +25,7 @@ from tailrace.server.batch import Batch, NewBag
 from tailrace.server.clock import Clock
 from tailrace.server.content import Contents
 from tailrace.server.desk import Content, Desk, Released
+from tailrace.server.gathering import Gathering
 from tailrace.server.leasing import Act, reconcile
 from tailrace.server.ledger import DriverCall
 from tailrace.server.lock import Lock
@@ -70,6 +71,8 @@ class World:
         self._closed = False
         self._told: list[tuple[AnyEvent, NewBag | None]] = []
         self._planned = False
+        self._gathering = Gathering()
+        self._soon: asyncio.TimerHandle | None = None  # the cycle, while it waits for callers
         self._alarm: asyncio.TimerHandle | None = None
         self._failing_since: float | None = None
         self._news = asyncio.Event()
@@ -121,6 +124,7 @@ class World:
         self._tickets += 1
         ticket = self._tickets
         answer = self._waiting[ticket] = self.loop.create_future()
+        self._gathering.called(request.host)
         self._desk.call(ticket, request, self.clock.now())
         self._plan()
         reply = await answer
@@ -149,16 +153,21 @@ class World:
     def _plan(self) -> None:
         if not self._planned and self._failing_since is None:
             self._planned = True
+            self._soon = self.loop.call_later(self._gathering.wait_s, self._cycle)
+        elif self._soon is not None and self._gathering.complete:
+            self._soon.cancel()
+            self._soon = None
             self.loop.call_soon(self._cycle)
 
     def _cycle(self) -> None:
-        self._planned = False
+        self._planned, self._soon = False, None
+        self._gathering.cycled()
         if self.fatal.done() or self._closed:
             return
         try:
             batch = self._desk.work(self.clock.now())
             if batch:
-                self.store.commit(batch)
+                self._commit(batch)
         except (sqlite3.Error, StoreError) as error:
             self._fall(error)
         except BaseException as error:  # a fault of our own: end loudly, the tables are whole
@@ -167,6 +176,11 @@ class World:
         else:
             self._let_go(batch, self._desk.release(self.clock.now()))
             self._set_alarm()
+
+    def _commit(self, batch: Batch) -> None:
+        began = self.loop.time()
+        self.store.commit(batch)
+        self._gathering.committed(self.loop.time() - began)
 
     def _let_go(self, batch: Batch, released: Released) -> None:
         self.trouble, self._failing_since = "", None
