@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -56,15 +55,17 @@ class Running:
                 await server.rest(self._bag)
             finally:
                 watcher.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await watcher
+                await asyncio.wait([watcher])  # a fault of the view decides nothing
             facts = reading.bag(server.world.store.link, self._bag)
-            unpublished = list(server.world.unpublished.values())
-        return Ended(facts, self._code(facts), unpublished, time.monotonic() - began)
+            unpublished = list(server.world.porter.failed.values())
+        code = self._code(facts, unpublished)
+        return Ended(facts, code, unpublished, time.monotonic() - began)
 
-    def _code(self, facts: BagFacts) -> Exit:
+    def _code(self, facts: BagFacts, unpublished: list[str]) -> Exit:
         if self._interrupts:
             return Exit.INTERRUPTED
+        if unpublished:
+            return Exit.SERVER
         if facts.phase == BagPhase.FINISHED:
             return Exit.SOME_FAILED if facts.failed else Exit.OK
         return CODES.get(BagPhase(facts.phase), Exit.INTERRUPTED)
@@ -109,7 +110,8 @@ class Running:
             self._view.end()
 
     async def _first_commit(self) -> None:
-        while self._bag not in self._server.world.state.bags:
+        link = self._server.world.store.link
+        while not reading.has_bag(link, self._bag):
             await self._server.world.news(REFRESH_S)
 
     def _update(self, progress: Progress) -> None:

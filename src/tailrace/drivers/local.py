@@ -43,11 +43,12 @@ class LocalDriver:
         self._gone = gone
         self._workers: dict[int, Worker] = {}
         self._guard = threading.Lock()
+        self._closed = False
         self.capacity: list[str] = []  # arguments that bound what a worker offers
 
     def start(self, lease: int, ends_us: int) -> None:
         with self._guard:
-            if lease in self._workers:
+            if lease in self._workers or self._closed:
                 return
             place = self._free_place()
             self._workers[lease] = worker = self._spawn(lease, place)
@@ -116,6 +117,7 @@ class LocalDriver:
 
     def close(self, *, now: bool = False) -> None:
         with self._guard:
+            self._closed = True
             workers = list(self._workers.values())
         for worker in workers:
             _signal(worker, signal.SIGKILL if now else signal.SIGTERM)

@@ -12,7 +12,8 @@ import msgspec
 from tailrace.errors import BadInput
 from tailrace.scheduler.events import BagChanged, Change
 from tailrace.server import reading
-from tailrace.server.protocol import PROTOCOL, decode_request, encode
+from tailrace.server.cycle import Fallen
+from tailrace.server.protocol import PROTOCOL, REPORTED, decode_request, encode
 from tailrace.server.world import Unavailable, World
 
 Scope = MutableMapping[str, Any]
@@ -54,6 +55,9 @@ class App:
         except msgspec.MsgspecError as error:
             await _answer(send, 400, encode({"error": str(error)}))
             return
+        if any(result.outcome not in REPORTED for result in request.results):
+            await _answer(send, 400, encode({"error": "an outcome that no worker can report"}))
+            return
         if request.protocol != PROTOCOL:
             await _answer(send, 409, encode({"error": f"this server speaks protocol {PROTOCOL}"}))
             return
@@ -72,6 +76,8 @@ class App:
             status, body = await self._dispatch(scope["method"], words, query, receive)
         except (BadInput, ValueError, KeyError, msgspec.MsgspecError) as error:
             status, body = 400, {"error": str(error)}
+        except (Fallen, Unavailable):
+            status, body = 503, {"error": self._world.trouble or "the server is ending"}
         await _answer(send, status, encode(body))
 
     async def _dispatch(
@@ -88,7 +94,8 @@ class App:
                 return 200, await self._feed(int(bag), after, min(wait, 60.0))
             case "POST", "api", "v1", "bags", bag, "change":
                 body = await _body(receive) or b""
-                return 200, self._change(int(bag), msgspec.json.decode(body, type=ChangeRequest))
+                asked = msgspec.json.decode(body, type=ChangeRequest)
+                return 200, await self._change(int(bag), asked)
             case "GET", "api", "v1", "explain":
                 return 200, self._world.explain(query["subject"])
         return 404, {"error": f"no such thing: {method} /{'/'.join(words)}"}
@@ -100,10 +107,11 @@ class App:
             items = reading.feed(self._world.store.link, bag, after)
         return items
 
-    def _change(self, bag: int, asked: ChangeRequest) -> dict[str, Any]:
-        if bag not in self._world.state.bags:
+    async def _change(self, bag: int, asked: ChangeRequest) -> dict[str, Any]:
+        """Answered when it is committed."""
+        if not reading.has_bag(self._world.store.link, bag):
             raise BadInput(f"there is no bag {bag}")
-        self._world.tell(BagChanged(bag, asked.change, tuple(asked.tasks), asked.why))
+        await self._world.tell(BagChanged(bag, asked.change, tuple(asked.tasks), asked.why))
         return {"bag": bag, "change": asked.change}
 
 

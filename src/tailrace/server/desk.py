@@ -99,6 +99,7 @@ class Released(msgspec.Struct):
     replies: list[tuple[Ticket, WorkReply]]
     driver: list[DriverCall]
     publish: list[int]
+    discard: list[int] = []  # attempts whose outputs, if any, nobody waits for
 
 
 class Desk:
@@ -193,7 +194,8 @@ class Desk:
         ledger = self._ledger
         replies = [(call.ticket, self._reply(call, now)) for call in self._answered]
         self._answered = []
-        return Released(replies, ledger.take_driver_calls(), ledger.take_publications())
+        publish, discard = ledger.take_publications()
+        return Released(replies, ledger.take_driver_calls(), publish, discard)
 
     def abandoned(self) -> list[Ticket]:
         """All calls in hand, when the desk itself is thrown away."""

@@ -64,10 +64,14 @@ class Embedded:
     async def __aenter__(self) -> Embedded:
         world = self.world
         driver = LocalDriver(
-            world.folder / "workers", self._pool.name, self.address, self._token, world.lease_gone
+            world.folder / "workers",
+            self._pool.name,
+            self.address,
+            self._token,
+            world.machines.gone,
         )
         driver.capacity = self._capacity.arguments()
-        world.drivers[self._pool.name] = driver
+        world.machines.drivers[self._pool.name] = driver
         world.lock.announce(self.address, self._token)
         self._http = http_server(App(world, self._token))
         self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
@@ -115,12 +119,14 @@ class Embedded:
         """Until the bag ran to its end, or was stopped, and nothing is under way."""
         while not self._resting(number):
             if self._kill:
-                break
+                return BagPhase.PAUSED
             if self.world.fatal.done():
                 self.world.fatal.result()
             await self.world.news(GLANCE_S)
         return self.world.state.bags[number].phase
 
     def _resting(self, number: int) -> bool:
+        if not self.world.at_rest():
+            return False
         bag = self.world.state.bags.get(number)
-        return bag is not None and bag.phase in RESTING and self.world.at_rest()
+        return bag is not None and bag.phase in RESTING

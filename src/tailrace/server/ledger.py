@@ -125,9 +125,11 @@ class Ledger:
         self._driver.clear()
         return calls
 
-    def take_publications(self) -> list[int]:
-        attempts, self._publications = self._publications, []
-        return attempts
+    def take_publications(self) -> tuple[list[int], list[int]]:
+        """Attempts whose outputs are to be published, and those that wrote some in vain."""
+        wanted, self._publications = self._publications, []
+        vain = [n for n, result in self._reports.items() if result.outputs and n not in wanted]
+        return wanted, vain
 
     # a row for each decision
 

@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from tailrace.bag.outcome import Outcome
 
 PROTOCOL = 1
+REPORTED = (
+    Outcome.SUCCEEDED,
+    Outcome.TASK_FAILED,
+    Outcome.OVER_LIMIT,
+    Outcome.HOST_FAILED,
+    Outcome.PREEMPTED,
+    Outcome.CANCELLED,
+)  # the others are ours to say
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]  # what every JSON and SQL can hold
 NULL = msgspec.Raw(b"null")
 
 
 class OutputFile(msgspec.Struct, frozen=True):
     name: str
     path: str
-    size: int
+    size: Count
 
 
 class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    attempt: int
+    attempt: Count
     outcome: Outcome
-    exit: int | None = None
-    signal: int | None = None
+    exit: Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)] | None = None
+    signal: Count | None = None
     limit: str | None = None
-    run_us: int = 0
-    cpu_us: int = 0
-    memory: int = 0
+    run_us: Count = 0
+    cpu_us: Count = 0
+    memory: Count = 0
     value: msgspec.Raw = NULL
     stdout: str = ""
     stderr: str = ""
-    stdout_bytes: int = 0
-    stderr_bytes: int = 0
+    stdout_bytes: Count = 0
+    stderr_bytes: Count = 0
     outputs: list[OutputFile] = []
     error: str = ""
 
@@ -46,15 +55,15 @@ class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
 class WorkRequest(msgspec.Struct, frozen=True):
     protocol: int
     host: str
-    session: int
-    seq: int
+    session: Count
+    seq: Count
     pool: str
     kind: str
-    capacity: dict[str, int]
-    held: list[int]
+    capacity: dict[str, Count]
+    held: list[Count]
     results: list[WorkResult]
-    wait_s: float
-    lease: int | None = None
+    wait_s: Annotated[float, msgspec.Meta(ge=0, le=3600)]
+    lease: Count | None = None
     about: dict[str, Any] = {}
     progress: list[Any] = []
 
@@ -84,5 +93,6 @@ class WorkReply(msgspec.Struct, frozen=True):
     stop: str | None = None
 
 
+decode_result = msgspec.json.Decoder(WorkResult).decode
 decode_request = msgspec.json.Decoder(WorkRequest).decode
 encode = msgspec.json.Encoder().encode

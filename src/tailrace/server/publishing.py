@@ -1,6 +1,8 @@
 """Outputs of accepted results move to their targets, by rename, once the commit says so.
 
-It may be done twice (a crash between the move and the note of it): what has moved already is left.
+Where an output lies is reckoned from the attempt's number and the bag's own declaration; what a
+worker says of it is never used as a path. Publishing may be done twice (a crash between the move
+and the note of it): what has moved already is left.
 """
 
 from __future__ import annotations
@@ -11,39 +13,56 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from tailrace.bag.task import Output
 from tailrace.errors import TailraceError
-from tailrace.server.protocol import OutputFile, WorkResult
 
 
 class CannotPublish(TailraceError):
     """An output could not be moved to its target."""
 
 
-def publish(result: WorkResult, outputs: tuple[Output, ...], folder: Path) -> None:
-    targets = {output.name: folder / output.target for output in outputs}
-    for written in result.outputs:
-        target = targets.get(written.name)
-        if target is not None:
-            _move(written, target)
-    for written in result.outputs:
-        _remove_folder(written)
+def attempt_folder(scratch: Path, attempt: int) -> Path:
+    return scratch / f"a{attempt}"
 
 
-def _move(written: OutputFile, target: Path) -> None:
-    source = Path(written.path)
-    if not source.exists():
-        return
+def publish(scratch: Path, attempt: int, outputs: list[Output], folder: Path) -> None:
+    """`outputs` are those of the bag's that the worker said it wrote."""
+    source = attempt_folder(scratch, attempt)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _rename(source, target)
+        for output in outputs:
+            _move(source, output.name, folder / output.target)
     except OSError as error:
         raise CannotPublish(
-            f"{target}: {error.strerror}",
+            f"{error.filename2 or error.filename or folder}: {error.strerror}",
             remedy=f"The output is safe in {source}; `tailrace resume` moves it when it can.",
         ) from error
+    shutil.rmtree(source, ignore_errors=True)
+
+
+def _move(source: Path, name: str, target: Path) -> None:
+    file = source / name
+    if not file.exists():
+        if target.exists():
+            return
+        raise CannotPublish(
+            f"{target}: its attempt's output {file} is gone.",
+            remedy="Run the task again: `tailrace retry` cannot, as it counts as done.",
+        )
+    if not file.resolve().is_relative_to(source.resolve()) or not file.is_file():
+        raise CannotPublish(f"{file}: leads outside its attempt's folder, and is left there.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _sync(file)
+    _rename(file, target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    """A result that is committed must not lose its file to a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _rename(source: Path, target: Path) -> None:
@@ -53,18 +72,11 @@ def _rename(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-        shutil.copyfile(source, beside)
+        beside = target.with_name(f".{target.name}.part")
+        shutil.copy(source, beside)
+        _sync(beside)
         beside.replace(target)
         source.unlink()
-
-
-def _remove_folder(written: OutputFile) -> None:
-    """The attempt's own folder: as deep below as the output's name says."""
-    depth = len(Path(written.name).parts)
-    folder = Path(written.path).parents[depth - 1]
-    if folder.name.startswith("a"):
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def clear_scratch(scratch: Path, of_no_use: Callable[[int], bool]) -> None:
@@ -72,6 +84,3 @@ def clear_scratch(scratch: Path, of_no_use: Callable[[int], bool]) -> None:
     for folder in scratch.glob("a*"):
         if folder.name[1:].isdigit() and of_no_use(int(folder.name[1:])):
             shutil.rmtree(folder, ignore_errors=True)
-
-
-decode_result = msgspec.json.Decoder(WorkResult).decode

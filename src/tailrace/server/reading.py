@@ -144,6 +144,10 @@ def last_moment(link: sqlite3.Connection, number: int) -> int:
     return max(bag_row(link, number).submitted_us, *found)
 
 
+def has_bag(link: sqlite3.Connection, number: int) -> bool:
+    return link.execute("SELECT 1 FROM bags WHERE bag = ?", (number,)).fetchone() is not None
+
+
 def bag_row(link: sqlite3.Connection, number: int) -> BagRow:
     return _bag_row(link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()[0])
 

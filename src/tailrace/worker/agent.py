@@ -17,12 +17,12 @@ answers the first call of the new one.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Collection, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from .effects import Abandon, Call, Effects, Exit, Forget, Json, Kill, Spool, Start
 from .life import Life
 from .line import BACKOFF_LIMIT, SECOND, Line
-from .results import about_bytes, unstarted
+from .results import about_bytes, unstarted, without_content
 from .room import ONE_CORE, Room
 
 PROTOCOL = 1
@@ -40,6 +40,7 @@ REFUSALS = {
     401: "the server refused this worker's token (401)",
     409: "the server speaks another version of the protocol (409)",
 }
+UNREADABLE = (400, 413)  # the server cannot read the call, or not all of it
 
 
 class Running:
@@ -86,6 +87,7 @@ class Agent:
         self._fresh_since: Optional[int] = now if self.kept else None  # results in no call yet
         self._park_at = now
         self._refill_below = 0
+        self._at_most: Optional[int] = None  # results in one call, after one was refused
         self._leaving: Optional[str] = None
         self._leave_by: Optional[int] = None
 
@@ -102,6 +104,8 @@ class Agent:
         effects: Effects = []
         carried = self._line.carried
         self._line.hang_up()
+        if self._at_most is not None and carried:
+            self._at_most *= 2
         self._hear(reply)
         self._forget(reply.get("ack") or (), effects)
         self._look_for_unacknowledged(carried, now)
@@ -119,12 +123,15 @@ class Agent:
         return self._settle(effects, now)
 
     def call_failed(
-        self, seq: int, status: Optional[int], retry_after_s: Optional[float], now: int
+        self, seq: int, status: Optional[int], retry_after_s: Optional[float], now: int,
+        why: str = "",
     ) -> Effects:
         """No reply (`status` None) or an HTTP error."""
         if self.gone or seq != self._line.in_hand:
             return []
         effects: Effects = []
+        if status in UNREADABLE:
+            self._send_less(self._line.carried, f"{status} {why}".strip(), effects)
         self._fail_call(retry_after_s, now)
         if status in REFUSALS:
             self._exit(EXIT_REFUSED, REFUSALS[status], effects)
@@ -196,6 +203,16 @@ class Agent:
             self._fail_call(None, now)
         else:
             self._line.well(now)
+
+    def _send_less(self, carried: Collection[int], why: str, effects: Effects) -> None:
+        """Half as many results in the next call, down to the one that cannot be read: that one goes
+        without what the task made, so that its task ends."""
+        if len(carried) > 1:
+            self._at_most = len(carried) // 2
+        for attempt in carried if len(carried) == 1 else ():
+            text = f"the server refused the result: {why}"
+            self.kept[attempt] = without_content(self.kept[attempt], text)
+            effects.append(Spool(self.kept[attempt]))
 
     def _drop(self, attempt: int, effects: Effects) -> None:
         if self.queued.pop(attempt, None) is None and attempt in self.running:
@@ -373,15 +390,13 @@ class Agent:
 
     def _results_to_send(self) -> Tuple[List[Json], List[int]]:
         results: List[Json] = []
-        rest: List[int] = []
         room = RESULTS_BYTES
-        for attempt, result in self.kept.items():
+        for result in self.kept.values():
             room -= about_bytes(result)
-            if results and room < 0:
-                rest.append(attempt)
-            else:
-                results.append(result)
-        return results, rest
+            if results and (room < 0 or len(results) == self._at_most):
+                break
+            results.append(result)
+        return results, list(self.kept)[len(results) :]
 
     def _body(self, seq: int, results: List[Json], rest: List[int], wait_s: float) -> Json:
         capacity = self.room.capacity

@@ -7,6 +7,7 @@ import signal
 from typing import Any, Dict, List, Optional
 
 from . import spawn
+from .results import shortened
 from .ring import Slot, read_printed, remove
 from .room import ONE_CORE
 from .staging import Refused, attempt_folder, collect
@@ -14,6 +15,8 @@ from .value import Unusable, value_of
 
 KEEP_OUTPUT = 65536
 KEEP_AT_MOST = 8 << 20  # what is left of a file that was punched
+# Of stdout and of stderr, as JSON: with the value, a result is then no more than 4 MiB in a call.
+ENCODED_AT_MOST = 3 << 19
 Json = Dict[str, Any]
 
 
@@ -78,7 +81,7 @@ class Attempt:
 
     def failed(self, outcome: str, exit_code: Optional[int], error: str) -> Json:
         result = self._blank()
-        result.update(outcome=outcome, exit=exit_code, error=error)
+        result.update(outcome=outcome, exit=exit_code, error=shortened(error))
         return result
 
     def not_started(self, error: Exception) -> Json:
@@ -100,7 +103,8 @@ class Attempt:
         slot = self.slot
         keep = min(int(self.terms.get("keep_output") or KEEP_OUTPUT), KEEP_AT_MOST)
         result = self._blank()
-        out, err = read_printed(slot.out, keep), read_printed(slot.err, keep)
+        out = read_printed(slot.out, keep, ENCODED_AT_MOST)
+        err = read_printed(slot.err, keep, ENCODED_AT_MOST)
         result["stdout"], result["stdout_bytes"] = out.text, out.size
         result["stderr"], result["stderr_bytes"] = err.text, err.size
         try:
@@ -110,6 +114,7 @@ class Attempt:
             result.update(outcome=self.outcome or error.outcome, error=error.text)
             result.update(exit=error.exit_code, signal=None)
         self._add_value(result, out.size)
+        result["error"] = shortened(result["error"])
         slot.clear(out.size, err.size)
         return result
 

@@ -175,7 +175,8 @@ class Client:
             self._in_outage = True
             what = f"status {answer.status} " if answer.status else ""
             log(f"no answer from the server, trying again: {what}{answer.error}")
-        self._do(self._agent.call_failed(answer.seq, answer.status, answer.retry_after_s, now))
+        after, why = answer.retry_after_s, answer.error
+        self._do(self._agent.call_failed(answer.seq, answer.status, after, now, why))
 
     def _hear_keeper(self) -> None:
         ended = []

@@ -18,6 +18,7 @@ import os
 from typing import Any, List, NamedTuple
 
 from .linux import punch_hole
+from .results import encoded_bytes
 
 PUNCH_ABOVE = 64 << 20
 _KEEP_TAIL = 8 << 20  # of a punched file; what is read of it is less
@@ -111,18 +112,29 @@ def _nameless(path: str) -> int:
     return fd
 
 
-def read_printed(fd: int, keep: int) -> Printed:
-    """The first quarter and the last three quarters of what may be kept."""
+def read_printed(fd: int, keep: int, encoded: int) -> Printed:
+    """The first quarter and the last three quarters of what may be kept: at most `keep` bytes, and
+    so few that they are no more than `encoded` bytes as JSON."""
     size = os.fstat(fd).st_size
     if size == 0:
         return Printed(0, "")
-    if size <= keep:
-        return Printed(size, _decode(os.pread(fd, size, 0)))
+    keep = min(keep, size)
+    while True:
+        text = _head_and_tail(fd, size, keep)
+        needed = encoded_bytes(text)
+        if needed <= encoded or keep == 0:
+            return Printed(size, text)
+        keep = keep * encoded // needed * 7 // 8
+
+
+def _head_and_tail(fd: int, size: int, keep: int) -> str:
+    if size == keep:
+        return _decode(os.pread(fd, size, 0))
     first = keep // 4
     last = keep - first
     head, tail = os.pread(fd, first, 0), os.pread(fd, last, size - last)
     between = f"\n[... {size - keep} bytes left out ...]\n"
-    return Printed(size, _decode(head) + between + _decode(tail))
+    return _decode(head) + between + _decode(tail)
 
 
 def read_tail(fd: int, size: int, limit: int) -> str:

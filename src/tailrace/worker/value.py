@@ -9,9 +9,10 @@ import stat
 from collections import deque
 from typing import Any, Dict, Pattern, Tuple
 
+from .results import encoded_bytes
 from .ring import read_tail, remove
 
-VALUE_BYTES = 1 << 20
+VALUE_BYTES = 1 << 20  # as it was written, and as JSON
 # A regex is looked for in the end of stdout only: this much.
 SEARCHED_BYTES = 1 << 20
 _DEPTH = 100  # deeper values would be refused by readers of the result
@@ -24,6 +25,15 @@ class Unusable(Exception):
 
 def value_of(result: Dict[str, Any], path: str, out: int, out_size: int) -> Any:
     """None when there is no value; Unusable when there is one that cannot be used."""
+    value = _found(result, path, out, out_size)
+    if value is not None:
+        size = encoded_bytes(value)
+        if size > VALUE_BYTES:
+            raise Unusable(f"the value has {size} bytes as JSON, at most {VALUE_BYTES} are taken")
+    return value
+
+
+def _found(result: Dict[str, Any], path: str, out: int, out_size: int) -> Any:
     written, value = _from_file(path)
     if written:
         return value
