@@ -34,7 +34,7 @@ class Machine:
         random = world.engine.random
         self.world = world
         self.host = host
-        self.pool = pool
+        self.pool = world.oracle.pool_of[host] = pool
         self.lease = lease
         self.ends_at = ends_at
         self.paid_by = 0  # the bag of its lease

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler.decisions import Acquire
 from tailrace.scheduler.journal import replay
+from tailrace.scheduler.rows import STANDING
 from tailrace.server.protocol import WorkReply
 
 
@@ -26,7 +29,7 @@ class Rule(StrEnum):
     KEPT = "no acknowledged result is lost"
     ALONE = "a task that must not be repeated never runs twice at the same time"
     COMMIT_FIRST = "nothing leaves before the commit that contains it"
-    NO_ORPHAN = "every machine that runs is known in the tables"
+    NO_ORPHAN = "no machine runs on whose lease does not stand in the tables"
     BUDGET = "no bag costs more than its budget"
     REPLAY = "the journal replays to the same decisions"
     QUIET = "when the faults stop, everything comes to its end"
@@ -62,8 +65,9 @@ Task = tuple[int, int]
 
 
 class Oracle:
-    def __init__(self, late_ignored: bool) -> None:
-        self._late_ignored = late_ignored
+    def __init__(self, pools: tuple[Pool, ...]) -> None:
+        self._late_count = {pool.name: pool.late_results is Late.ACCEPT for pool in pools}
+        self.pool_of: dict[str, str] = {}  # by host
         self.bags: dict[str, int] = {}  # by name
         self.phases: dict[int, str] = {}
         self.repeatable: dict[int, bool] = {}
@@ -160,9 +164,15 @@ class Oracle:
         known = sent is not None and sent.outcome is not None and sent.reported
         hold(known, Rule.KEPT, f"{outcome} of attempt {attempt} on {host}, the tables have {sent}")
         assert sent is not None
-        if outcome == "succeeded" and not self._late_ignored:
+        if outcome == "succeeded" and self._late_count[self.pool_of[sent.host]]:
             there = (sent.bag, sent.index) in self.results
             hold(there, Rule.KEPT, f"success of {attempt}, but its task has no result")
+
+    # when the faults have stopped
+
+    def strays(self, lent: Iterable[int]) -> list[int]:
+        """Machines that run though their leases do not stand."""
+        return [lease for lease in lent if self.leases.get(lease) not in STANDING]
 
     # at the end
 

@@ -9,8 +9,10 @@ import msgspec
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.events import Ended, HostSilent
 from tailrace.server.desk import Desk
+from tailrace.server.leasing import Act
 from tailrace.worker.agent import Agent
 
+from .driving import MachineRoom
 from .oracle import Rule
 from .server import Server
 from .world import Parts
@@ -104,6 +106,25 @@ class GivesUpTheSilent(Desk):
         return super()._handle(event, now)
 
 
+class Unwatched(MachineRoom):
+    """What runs without a lease is not stopped when it is found."""
+
+    def _act(self, act: Act, lease: int, row: Any) -> None:
+        if act is not Act.STOP:
+            super()._act(act, lease, row)
+
+
+class LeavesStrays(Server):
+    room_kind = Unwatched
+
+
+class KeepsWorkers(Desk):
+    """A worker whose lease is over is not told so, and stays."""
+
+    def _stop(self, request: Any) -> Any:
+        return None
+
+
 def plant(*rules: Rule, **parts: Any) -> Planted:
     return Planted(Parts(**parts), rules)
 
@@ -113,10 +134,11 @@ FAULTS = {
     "old-reply-obeyed": plant(Rule.ONCE, Rule.ALONE, agent=ObeysOldReplies),
     "lease-after-driver": plant(Rule.COMMIT_FIRST, server=DrivesBeforeCommit),
     "failed-commit-ignored": plant(
-        Rule.COMMIT_FIRST, Rule.KEPT, Rule.SOUND, server=IgnoresFailedCommits
+        Rule.COMMIT_FIRST, Rule.KEPT, Rule.SOUND, Rule.REPLAY, server=IgnoresFailedCommits
     ),
     "old-session-believed": plant(Rule.ONCE, desk=KeepsOldSessions),
     "acknowledged-unread": plant(Rule.COMMIT_FIRST, Rule.KEPT, desk=AcknowledgesUnread),
     "drop-not-awaited": plant(Rule.ALONE, desk=DoesNotAwaitDrops),
+    "strays-left": plant(Rule.NO_ORPHAN, server=LeavesStrays, desk=KeepsWorkers),
     "silent-given-up": plant(Rule.ALONE, desk=GivesUpTheSilent),
 }

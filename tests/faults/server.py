@@ -30,6 +30,8 @@ class Died(Exception):
 
 
 class Server:
+    room_kind = MachineRoom
+
     def __init__(self, world: World) -> None:
         self.world = world
         self.life = 0
@@ -62,7 +64,7 @@ class Server:
         )
         self._alarm: int | None = None
         self._wake_soon()
-        self.room = MachineRoom(self)
+        self.room = self.room_kind(self)
 
     def die(self, why: str) -> None:
         if self.desk is None:

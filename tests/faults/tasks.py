@@ -65,15 +65,15 @@ def draw_bag(random: Random, number: int, pools: tuple[Pool, ...]) -> BagPlan:
 def draw_pools(random: Random) -> tuple[Pool, ...]:
     """One of machines that are just there, and one or two that are leased."""
     silent = random.choice((10, 30, 60)) * SECOND
-    late = random.choice((Late.ACCEPT, Late.ACCEPT, Late.ACCEPT, Late.IGNORE))
-    own = Pool("own", max=0, silent_after_us=silent, late_results=late)
+    late = (Late.ACCEPT, Late.ACCEPT, Late.ACCEPT, Late.IGNORE)
+    own = Pool("own", max=0, silent_after_us=silent, late_results=random.choice(late))
     leased = Pool(
         "leased",
         billing=Billing(price=random.choice((0, 1000)), unit_us=MINUTE),
         max=random.choice((0, 1, 2)),
         lease_us=random.choice((1, 3, 60)) * MINUTE,
         silent_after_us=silent,
-        late_results=late,
+        late_results=random.choice(late),
     )
     other = Pool("other", max=random.choice((0, 0, 1)), lease_us=5 * MINUTE, silent_after_us=silent)
     return own, leased, other

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from tailrace.pools.terms import Late
 from tailrace.server.desk import Desk
 from tailrace.worker.agent import Agent
 
@@ -27,6 +26,7 @@ from .weather import Weather
 
 EPOCH_US = 1_700_000_000 * SECOND
 PATIENCE_US = 240 * MINUTE
+LINGER_US = 3 * MINUTE  # three comparisons of the tables with what the provider lists
 SHM = Path("/dev/shm")
 
 
@@ -60,7 +60,7 @@ class World:
         self.calm = False
         self.wall_shift = 0
         self.pools = draw_pools(random)
-        self.oracle = Oracle(any(pool.late_results is Late.IGNORE for pool in self.pools))
+        self.oracle = Oracle(self.pools)
         self.network = Network(self.engine, self.weather)
         self.machines: dict[str, Machine] = {}
         self.provider = Provider(self)
@@ -108,6 +108,15 @@ class World:
         for machine in self.machines.values():
             machine.cut_until = machine.frozen_until = 0
         self.owner.settle_down()
+        self._look_for_strays({})
+
+    def _look_for_strays(self, since: dict[int, int]) -> None:
+        """All machines end with their time, also forgotten ones: `_quiet` alone would see none."""
+        now = self.engine.now
+        seen = {lease: since.get(lease, now) for lease in self.oracle.strays(self.provider.list())}
+        old = [lease for lease, first in seen.items() if now - first > LINGER_US]
+        hold(not old, Rule.NO_ORPHAN, f"machines {old}, the tables have {self.oracle.leases}")
+        self.engine.after(10 * SECOND, self._look_for_strays, seen)
 
     def _quiet(self) -> bool:
         return not self.oracle.live and self.owner.is_content() and not self._unquiet()
