@@ -244,6 +244,42 @@ def test_a_server_that_says_when_is_not_asked_before() -> None:
     assert due is not None and 4 * S <= due <= 6 * S
 
 
+@pytest.mark.parametrize("status", [400, 413])
+def test_a_result_the_server_cannot_read_does_not_hold_up_the_others(status: int) -> None:
+    """And its own task ends too: it goes without what the task made."""
+    poison = succeeded(6) | {"stdout": "x", "value": 1, "memory": 5, "outputs": [{"name": "o"}]}
+    one = agent(spooled=[*map(succeeded, (1, 2, 3, 4, 5)), poison, *map(succeeded, (7, 8, 9))])
+    now, arrived, effects = 0, {}, one.wake(0)
+    for _ in range(30):
+        call = only(effects, Call)
+        results = {result["attempt"]: result for result in call.body["results"]}
+        assert {*results, *call.body["held"], *arrived} == set(range(1, 10))
+        if results.get(6, {}).get("value"):
+            spooled = [e.result for e in one.call_failed(call.seq, status, None, now, "too large")
+                       if isinstance(e, Spool)]  # fmt: skip
+            assert [result["attempt"] for result in spooled] == [6][: len(results) == 1]
+        else:
+            arrived.update(results)
+            effects = one.replied(call.seq, reply(call.seq, ack=list(results)), now)
+        if len(arrived) == 9:
+            break
+        if not [effect for effect in effects if isinstance(effect, Call)] or 6 in results:
+            due = one.next_wakeup()
+            assert due is not None
+            now, effects = due, one.wake(due)
+    assert len(arrived) == 9
+    text = f"the server refused the result: {status} too large"
+    assert arrived[6] == unstarted(6, "succeeded", text) | {
+        "run_us": 5 * S, "exit": 0, "memory": 5
+    }  # fmt: skip
+
+
+def test_the_results_of_a_call_are_counted_as_they_are_sent() -> None:
+    nuls = [succeeded(n) | {"stdout": "\0" * (1 << 19)} for n in (1, 2)]  # 3 MiB each
+    body = only(agent(spooled=nuls).wake(0), Call).body
+    assert [result["attempt"] for result in body["results"]] == [1]
+
+
 def test_tasks_go_on_through_an_outage_and_no_call_is_made_before_its_time() -> None:
     one, seq = running(1, 2, 3)
     for _ in range(8):

@@ -81,7 +81,7 @@ class AgentMachine(RuleBasedStateMachine):
         assert obeyed or effects == []
         self.carry_out(effects)
 
-    @rule(status=st.sampled_from([None, 500, 503]), retry=st.sampled_from([None, 1.0]))
+    @rule(status=st.sampled_from([None, 400, 413, 500, 503]), retry=st.sampled_from([None, 1.0]))
     def call_fails(self, status: int | None, retry: float | None) -> None:
         if self.in_hand is not None:
             seq, self.in_hand = self.in_hand, None
@@ -139,7 +139,8 @@ class AgentMachine(RuleBasedStateMachine):
         assert effect.attempt in self.ever_started - self.ended
 
     def on_spool(self, effect: Spool) -> None:
-        assert effect.result["attempt"] not in self.disk
+        refused = "the server refused" in effect.result["error"]
+        assert (effect.result["attempt"] in self.disk) == refused
         self.disk[effect.result["attempt"]] = effect.result
 
     def on_forget(self, effect: Forget) -> None:

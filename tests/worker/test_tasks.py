@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -43,6 +45,24 @@ def test_many_tasks_each_run_once_and_in_few_calls(
     assert sorted(map(int, log.read_text().split())) == list(range(1, 401))
     assert all(result["outcome"] == "succeeded" for result in desk.results.values())
     assert len(desk.calls) < 200
+
+
+def test_output_that_grows_as_json_is_cut_further(desk: ScriptedDesk, worker: Worker) -> None:
+    code = "head -c 8000000 /dev/zero; echo end; head -c 8000000 /dev/zero >&2"
+    result = run(desk, shell=code, keep_output=8 << 20)
+    assert result["outcome"] == "succeeded" and result["stdout_bytes"] == 8000004
+    assert len(json.dumps(result)) <= 4 << 20
+    assert result["stdout"].startswith("\0") and result["stdout"].endswith("\0end\n")
+    left_out = re.findall(r"\n\[\.\.\. (\d+) bytes left out \.\.\.\]\n", result["stdout"])
+    kept = len(result["stdout"]) - len(f"\n[... {left_out[0]} bytes left out ...]\n")
+    assert kept + int(left_out[0]) == 8000004 and kept > 200_000
+
+
+def test_a_value_that_grows_as_json_is_not_taken(desk: ScriptedDesk, worker: Worker) -> None:
+    code = "head -c 500000 /dev/zero; echo x"
+    result = run(desk, shell=code, result={"regex": "(?P<a>(?P<b>.*))x"})
+    assert result["outcome"] == "succeeded" and result["value"] is None
+    assert result["error"] == "the value has 6000015 bytes as JSON, at most 1048576 are taken"
 
 
 def test_output_of_one_task_never_shows_in_another(desk: ScriptedDesk, worker: Worker) -> None:

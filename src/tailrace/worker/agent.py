@@ -31,6 +31,7 @@ GATHER = SECOND // 4  # how long results are gathered while plenty is queued
 # ends first, and its result needs no call to be hung up for it.
 PARK = 30_000
 RESULTS_BYTES = 4 << 20  # of results in one call
+PLENTY = 4096  # of results in one call
 AHEAD = 20_000  # of work, started ahead where the executor can wait
 LEAVE_WITHIN = 3 * SECOND  # to report, once all tasks have ended
 FAREWELL_BACKOFF = SECOND // 2
@@ -105,7 +106,7 @@ class Agent:
         carried = self._line.carried
         self._line.hang_up()
         if self._at_most is not None and carried:
-            self._at_most *= 2
+            self._at_most = None if self._at_most >= PLENTY else 2 * self._at_most
         self._hear(reply)
         self._forget(reply.get("ack") or (), effects)
         self._look_for_unacknowledged(carried, now)
@@ -123,7 +124,11 @@ class Agent:
         return self._settle(effects, now)
 
     def call_failed(
-        self, seq: int, status: Optional[int], retry_after_s: Optional[float], now: int,
+        self,
+        seq: int,
+        status: Optional[int],
+        retry_after_s: Optional[float],
+        now: int,
         why: str = "",
     ) -> Effects:
         """No reply (`status` None) or an HTTP error."""

@@ -24,6 +24,7 @@ PUNCH_ABOVE = 64 << 20
 _KEEP_TAIL = 8 << 20  # of a punched file; what is read of it is less
 _BLOCK = 1 << 16
 _NOTE = 1024
+_ESCAPED = 6  # a byte is no more than this in JSON
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
 
 
@@ -121,8 +122,10 @@ def read_printed(fd: int, keep: int, encoded: int) -> Printed:
     keep = min(keep, size)
     while True:
         text = _head_and_tail(fd, size, keep)
+        if keep * _ESCAPED <= encoded - 100:
+            return Printed(size, text)
         needed = encoded_bytes(text)
-        if needed <= encoded or keep == 0:
+        if needed <= encoded:
             return Printed(size, text)
         keep = keep * encoded // needed * 7 // 8
 
