@@ -38,7 +38,7 @@ def test_a_full_disk_stops_nothing_for_good(folder: Folder, small_disk: Path) ->
     folder.wait_for((folder.path / "begun").exists)
     filler = small_disk / "filler"
     _fill(filler)
-    folder.wait_for(lambda: "full" in (run.stderr.readline() if run.stderr else ""), 60)
+    folder.wait_for(lambda: "full" in run.stderr, 60)
     filler.unlink()
     out, err = run.communicate(timeout=90)
     assert run.returncode == 0, (out, err)

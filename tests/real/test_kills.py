@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 import time
+from collections import Counter
 
 import pytest
 from tests.real.conftest import Folder, kill
@@ -13,7 +15,7 @@ from tests.real.conftest import Folder, kill
 # would find the lock taken, and say so.
 TASK = (
     'exec 9> locks/{n}; flock -n 9 || echo "{n} twice at once" >> faults; '
-    "echo {n} >> begun; sleep 0.0{pause}; echo {n} >> ended; echo value {n}"
+    "echo $TAILRACE_ATTEMPT {n} >> begun; sleep 0.0{pause}; echo {n} >> ended; echo value {n}"
 )
 TASKS = 150
 
@@ -31,6 +33,20 @@ def _victims(folder: Folder, what: str) -> list[int]:
         "everything": ([server] if server else []) + workers + keepers,
     }
     return [pid for pid in chosen[what] if pid != os.getpid()]
+
+
+def _begun(folder: Folder) -> list[tuple[int, int]]:
+    """Attempt and task of each execution."""
+    lines = (folder.path / "begun").read_text().splitlines()
+    return [(int(attempt), int(task)) for attempt, task in map(str.split, lines)]
+
+
+def _accepted(folder: Folder) -> set[tuple[int, int]]:
+    """Attempt and task of each accepted result."""
+    link = sqlite3.connect(folder.path / ".tailrace/store.db")
+    found = set(link.execute("SELECT attempt, idx FROM results"))
+    link.close()
+    return found
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -59,9 +75,14 @@ def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> No
     assert [result["outcome"] for result in found] == ["succeeded"] * TASKS
     assert [result["stdout"] for result in found] == [f"value {n}\n" for n in range(TASKS)]
     assert not (folder.path / "faults").exists(), (folder.path / "faults").read_text()
-    begun = (folder.path / "begun").read_text().split()
-    attempts = sum(result["attempts"] for result in found)
-    assert len(begun) <= attempts, "an attempt was executed twice"
+    begun = _begun(folder)
+    again = [
+        attempt for attempt, times in Counter(number for number, _ in begun).items() if times > 1
+    ]
+    assert not again, "an attempt was executed twice"
+    accepted = _accepted(folder)
+    assert len(accepted) == TASKS
+    assert accepted <= set(begun), "a result was accepted of an attempt that did not run"
     assert folder.tailrace("replay").returncode == 0
 
 
@@ -70,7 +91,9 @@ def test_tasks_die_with_a_killed_run(folder: Folder) -> None:
     folder.start("run", "--quiet", "--commands", "jobs")
     folder.wait_for((folder.path / "pid").exists)
     time.sleep(0.3)
-    kill(folder.server_pid() or 0)
+    server = folder.server_pid()
+    assert server
+    kill(server)
     until = time.monotonic() + 10
     while folder.processes() and time.monotonic() < until:
         time.sleep(0.05)

@@ -66,13 +66,19 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(folder: Folder) -> Non
 
 
 def test_a_second_interrupt_ends_it_at_once(folder: Folder) -> None:
-    folder.write("jobs", "trap '' TERM; echo started >> marks; sleep 60\n" * 2)
-    run = folder.start("run", "--commands", "jobs")
+    """The task is deaf to TERM and has ten minutes of grace: nothing else could end it so soon."""
+    folder.write(
+        "bag.toml",
+        "command = \"trap '' TERM; echo started >> marks; while :; do sleep 1; done # {n}\"\n"
+        'grace = "600s"\n[parameters]\nn = [1, 2]\n',
+    )
+    run = folder.start("run", "bag.toml")
     folder.wait_for((folder.path / "marks").exists)
     run.send_signal(signal.SIGINT)
-    folder.wait_for(lambda: "stopping" in (run.stderr.readline() if run.stderr else ""))
+    folder.wait_for(lambda: "stopping" in run.stderr)
+    assert run.poll() is None, "one interrupt gives tasks their grace"
     run.send_signal(signal.SIGINT)
-    run.communicate(timeout=4)
+    run.communicate(timeout=30)
     assert run.returncode == 130
 
 
