@@ -15,7 +15,7 @@ class Lines:
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
-        self._rest = b""
+        self._parts: List[bytes] = []  # of the line that is not whole yet
 
     def read(self) -> List[bytes]:
         """Whole lines that have arrived; EOFError when the other side is gone."""
@@ -27,8 +27,12 @@ class Lines:
             data = b""
         if not data:
             raise EOFError
-        lines = (self._rest + data if self._rest else data).split(b"\n")
-        self._rest = lines.pop()
+        first, *lines = data.split(b"\n")
+        self._parts.append(first)
+        if not lines:
+            return []
+        lines.insert(0, b"".join(self._parts))
+        self._parts = [lines.pop()]
         return lines
 
 
