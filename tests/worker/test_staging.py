@@ -71,6 +71,12 @@ def test_the_folder_of_a_failed_attempt_goes(staged, tmp_path: Path) -> None:
     wait_for(lambda: not (tmp_path / "scratch" / "a1").exists())
 
 
+def test_the_folder_of_an_attempt_without_outputs_goes(staged, tmp_path: Path) -> None:
+    result = staged("touch x", outputs=[{"name": "maybe", "required": False}])
+    assert result["outcome"] == "succeeded" and result["outputs"] == []
+    wait_for(lambda: not (tmp_path / "scratch" / "a1").exists())
+
+
 @pytest.mark.parametrize(
     ("shell", "error"),
     [

@@ -245,8 +245,10 @@ class Keeper:
         self._used_us += result["cpu_us"]
         self._note_length(attempt.bag, result)
         self._outbox.put(result)
-        if attempt.folder is not None and result["outcome"] != "succeeded":
-            self._remove(attempt.folder)
+        if attempt.folder is not None and not (
+            result["outcome"] == "succeeded" and result["outputs"]
+        ):
+            self._remove(attempt.folder)  # otherwise the server does, when it has the outputs
 
     def _result_of(self, attempt: Attempt) -> Json:
         """Its slot can be used again, unless what the task left could not even be read."""
