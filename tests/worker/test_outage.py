@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,6 +108,41 @@ def test_a_full_disk_is_said_and_survived(tmp_path: Path) -> None:
     said: list[str] = []
     path = tmp_path / "spool"
     spool = Spool(str(path), said.append)
-    spool._fd = __import__("os").open("/dev/full", 1)
+    spool._fd = os.open("/dev/full", 1)
     spool.keep({1: line(1)})
     assert spool.lines == {1: line(1)} and "No space left" in said[0]
+
+
+def test_a_rewrite_that_fails_leaves_no_file_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    spool = Spool(str(tmp_path / "spool"), said.append)
+    spool.keep({1: line(1)})
+
+    def full(_fd: int, _data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        spool._rewrite()
+    assert len(os.listdir("/proc/self/fd")) == before and "No space left" in said[0]
+    spool.keep({2: line(2)})
+    assert [result["attempt"] for result in loaded(tmp_path / "spool")] == [1, 2]
+
+
+def test_a_spool_that_cannot_be_emptied_still_forgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    spool = Spool(str(tmp_path / "spool"), said.append)
+    spool.keep({1: line(1)})
+
+    def broken(_fd: int, _size: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "ftruncate", broken)
+    spool.forget([1])
+    assert "Input/output error" in said[0]
+    assert loaded(tmp_path / "spool") == []

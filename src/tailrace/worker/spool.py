@@ -51,11 +51,14 @@ class Spool:
         """Afresh with what is still needed, beside the old file and then in its place."""
         fresh = self._path + ".new"
         data = b"".join(line + b"\n" for line in self.lines.values())
+        fd = -1
         try:
             fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
             _write_all(fd, data)
             os.replace(fresh, self._path)
         except OSError as error:
+            if fd >= 0:
+                os.close(fd)
             self._complain(error)
             return
         if self._fd >= 0:
@@ -68,18 +71,23 @@ class Spool:
 
     def forget(self, attempts: Iterable[int]) -> None:
         gone = [attempt for attempt in attempts if self.lines.pop(attempt, None) is not None]
-        if not self.lines:
-            self._empty()
-        elif gone:
+        if not self.lines and self._empty():
+            return
+        if gone:
             self._append(json.dumps({"forget": gone}).encode() + b"\n")
             needed = sum(map(len, self.lines.values()))
             if self._size > REWRITE_ABOVE and self._size > 2 * needed:
                 self._rewrite()
 
-    def _empty(self) -> None:
+    def _empty(self) -> bool:
         if self._size and self._fd >= 0:
-            os.ftruncate(self._fd, 0)
+            try:
+                os.ftruncate(self._fd, 0)
+            except OSError as error:
+                self._complain(error)
+                return False
             self._size, self._torn = 0, False
+        return True
 
     def _append(self, data: bytes) -> None:
         if self._fd < 0:
