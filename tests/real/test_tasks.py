@@ -103,6 +103,34 @@ def test_outputs_are_published_where_the_bag_says(folder: Folder) -> None:
     assert not list((folder.path / ".tailrace").rglob("out.txt"))
 
 
+def test_outputs_that_cannot_be_moved_are_told_kept_and_moved_later(folder: Folder) -> None:
+    folder.write("results", "a file stands where a folder should\n")
+    folder.write(
+        "bag.toml",
+        'command = "echo {n} > out.txt"\noutputs = { "out.txt" = "results/{n}.txt" }\n'
+        "[parameters]\nn = [1]\n",
+    )
+    done = folder.tailrace("run", "--quiet", "bag.toml")
+    assert done.returncode == 6
+    assert "safe in" in done.stderr
+    path = folder.results()[0]["outputs"][0]["path"]
+    assert (folder.path / path).read_text() == "1\n"
+    (folder.path / "results").unlink()
+    assert folder.tailrace("resume", "--quiet").returncode == 0
+    assert (folder.path / "results/1.txt").read_text() == "1\n"
+    assert folder.results()[0]["outputs"][0]["path"] == "results/1.txt"
+
+
+def test_what_a_staged_task_leaves_undeclared_is_cleared(folder: Folder) -> None:
+    folder.write(
+        "bag.toml",
+        'command = "head -c 1000000 /dev/zero > junk; echo {n}"\nfiles = "staged"\n'
+        "[parameters]\nn = [1, 2, 3]\n",
+    )
+    assert folder.tailrace("run", "--quiet", "bag.toml").returncode == 0
+    assert not list((folder.path / ".tailrace").rglob("junk"))
+
+
 def test_of_two_attempts_on_a_shared_folder_the_winners_bytes_stay(folder: Folder) -> None:
     """The first attempt is slow and writes after the second has won."""
     folder.write(

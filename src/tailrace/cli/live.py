@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from typing import TYPE_CHECKING, TextIO
@@ -131,7 +132,7 @@ def panel(progress: Progress, now_us: int) -> Group:
             completed=progress.done,
             width=40,
             complete_style="cyan",
-            finished_style="green",
+            finished_style="red" if progress.failed else "green",
         ),
         Text(f"{share:.0f} %"),
     )
@@ -151,18 +152,29 @@ def _counts(progress: Progress, now_us: int) -> str:
     return " · ".join(parts + [money(*row) for row in progress.money])
 
 
+def failures(progress: Progress) -> list[str]:
+    """The largest groups of failures alike."""
+    largest = sorted(progress.groups.values(), key=lambda group: -group.count)[:MOST_GROUPS]
+    return [
+        f"{group.count:,} failed: {group.text}  (task {', '.join(map(str, group.tasks))}"
+        + (" …)" if group.count > len(group.tasks) else ")")
+        for group in largest
+    ]
+
+
 def _more(progress: Progress) -> list[Text]:
     from rich.text import Text
 
     lines: list[Text] = []
     if len(progress.curve) > 2:
-        lines.append(Text(f"remaining {curve(progress)}", style="cyan"))
-    for group in sorted(progress.groups.values(), key=lambda g: -g.count)[:MOST_GROUPS]:
-        tasks = ", ".join(map(str, group.tasks)) + (" …" if group.count > 3 else "")
-        lines.append(Text(f"{group.count:,} failed: {group.text}  (task {tasks})", style="red"))
+        wide = min(max(shutil.get_terminal_size().columns - 12, 10), CURVE_WIDE)
+        lines.append(Text(f"remaining {curve(progress, wide)}", style="cyan"))
+    lines += [Text(text, style="red") for text in failures(progress)]
     lines += [Text(note, style="yellow") for note in progress.notes]
-    if progress.phase != "running":
+    if progress.why:
         lines.append(Text(f"{progress.phase}: {progress.why}", style="bold yellow"))
+    if progress.trouble:
+        lines.append(Text(progress.trouble, style="bold red"))
     return lines
 
 
@@ -172,6 +184,6 @@ def curve(progress: Progress, wide: int = CURVE_WIDE) -> str:
     span = max(last - first, 1)
     heights = [progress.count] * wide
     for at_us, left in progress.curve:
-        place = (at_us - first) * (wide - 1) // span
+        place = min(max((at_us - first) * (wide - 1) // span, 0), wide - 1)
         heights[place:] = [left] * (wide - place)
     return "".join(BLOCKS[-(-left * 8 // max(progress.count, 1))] for left in heights)

@@ -95,6 +95,21 @@ def main() -> None:
         # The reader (head, less) has gone: nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.OK)
+    except Exception as fault:
+        if os.environ.get("TAILRACE_DEBUG"):
+            raise
+        _own_fault(fault)
+
+
+def _own_fault(fault: Exception) -> None:
+    """Not the user's: exit 1 would say that some of his tasks failed."""
+    click.echo(
+        f"tailrace: a fault of its own: {type(fault).__name__}: {fault}\n"
+        "  What was committed is safe. For a report of the fault, run it again with "
+        "TAILRACE_DEBUG=1 and pass on what it prints.",
+        err=True,
+    )
+    sys.exit(Exit.SERVER)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ class Progress:
         self.running = 0
         self.phase = "running"
         self.why = ""
+        self.trouble = ""  # why the server cannot go on just now
         self.began_us = began_us
         self.at_us = began_us
         self.deadline_at_us: int | None = None

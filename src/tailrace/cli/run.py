@@ -39,7 +39,7 @@ class RunCommand(click.Command):
 @click.option("--disk-limit", help="Each task may write so much: 10GiB.")
 @click.option("--retries", type=int, help="How often a task that fails is tried again; default 1.")
 @click.option("--timeout", help="An attempt silent so long is sent to another host.")
-@click.option("--max-failures", type=int, help="Pause the bag when more tasks than this failed.")
+@click.option("--max-failures", type=int, help="Pause the bag when so many tasks have failed.")
 @click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending).")
 @click.option("--budget", help="All that may be spent: '20 USD'.")
 @click.option("--deadline", help="When it should be done, from now: 2h.")
@@ -57,10 +57,11 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
     shell commands. Runs are kept in `.tailrace/` beside it.
     """
     bag = _bag(words, ctx.obj, options)
-    if options["dry_run"]:
-        return _show(bag, as_json=options["as_json"])
-    from tailrace.cli.starting import start
+    from tailrace.cli.starting import prepare, start
 
+    if options["dry_run"]:
+        prepare(bag, options)
+        return _show(bag, as_json=options["as_json"])
     return start(bag, options)
 
 

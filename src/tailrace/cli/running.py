@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from tailrace.cli.live import View
+from tailrace.cli.live import View, failures
 from tailrace.cli.progress import Progress
 from tailrace.errors import Exit
 from tailrace.scheduler.rows import BagPhase
@@ -33,6 +33,7 @@ class Ended(msgspec.Struct, frozen=True):
     code: Exit
     unpublished: list[str]
     took_s: float
+    failures: list[str]
 
 
 class Running:
@@ -44,6 +45,7 @@ class Running:
         self._say = say
         self._interrupts = 0
         self._bag = 0
+        self._failures: list[str] = []
 
     async def __call__(self, begin: Callable[[Embedded], int]) -> Ended:
         began = time.monotonic()
@@ -59,7 +61,7 @@ class Running:
             facts = reading.bag(server.world.store.link, self._bag)
             unpublished = list(server.world.porter.failed.values())
         code = self._code(facts, unpublished)
-        return Ended(facts, code, unpublished, time.monotonic() - began)
+        return Ended(facts, code, unpublished, time.monotonic() - began, self._failures)
 
     def _code(self, facts: BagFacts, unpublished: list[str]) -> Exit:
         if self._interrupts:
@@ -95,8 +97,10 @@ class Running:
     async def _watch(self) -> None:
         world = self._server.world
         await self._first_commit()
+        newest = reading.newest(world.store.link, self._bag)  # a resumed bag has told much before
         facts = reading.bag(world.store.link, self._bag)
         progress = Progress(facts.name, facts.count, facts.done, facts.failed, world.clock.now())
+        progress.after = newest
         row = reading.bag_row(world.store.link, self._bag)
         if row.terms.deadline_us is not None:
             progress.deadline_at_us = row.submitted_us + row.terms.deadline_us
@@ -118,8 +122,8 @@ class Running:
         link = self._server.world.store.link
         for item in reading.feed(link, self._bag, progress.after):
             progress.take(item)
-        if self._server.world.trouble:
-            progress.why = self._server.world.trouble
+        progress.trouble = self._server.world.trouble
+        self._failures = failures(progress)
         try:
             self._view.update(progress, self._server.world.clock.now())
         except OSError:  # the terminal went away without a word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,12 +24,17 @@ REPORT_AFTER_S = 10.0
 OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False}  # of a plain run
 
 
-def start(bag: Bag, options: dict[str, Any]) -> int:
-    folder = place.for_run(Path(bag.spec.folder))
-    source = Path(bag.spec.source)
-    bag_file = source if bag.spec.syntax == "braces" else None
+def prepare(bag: Bag, options: dict[str, Any]) -> settings.Settings:
+    """Everything that can be found wrong before a start."""
+    bag_file = Path(bag.spec.source) if bag.spec.syntax == "braces" else None
     loaded = settings.load(_flags(options), Path(bag.spec.folder), bag_file)
     refuse_impossible(bag, loaded)
+    return loaded
+
+
+def start(bag: Bag, options: dict[str, Any]) -> int:
+    loaded = prepare(bag, options)
+    folder = place.for_run(Path(bag.spec.folder))
     return drive(folder, loaded, options, lambda server: server.submit(bag))
 
 
@@ -53,13 +59,15 @@ def drive(
     options: dict[str, Any],
     begin: Callable[[Embedded], int],
 ) -> int:
+    logging.basicConfig(format="tailrace: %(message)s", level=logging.WARNING)
     quiet = options["quiet"] or options["as_json"]
     capacity = Capacity(loaded.cores, loaded.memory)
     pool = settings.local_pool(loaded)
     server = Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
     view = view_for(quiet=quiet)
-    ended = run_to_rest(server, view, _sayer(options["quiet"]), begin)
-    report = _report(folder, ended) if _wants_report(loaded, ended) else None
+    say = _sayer(options["quiet"])
+    ended = run_to_rest(server, view, say, begin)
+    report = _report(folder, ended, say) if _wants_report(loaded, ended) else None
     _tell(ended, report, options)
     return int(ended.code)
 
@@ -76,13 +84,29 @@ def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
     """Nothing is started for a task that no worker here could ever take."""
     from tailrace.worker.machine import capacity
 
-    there = capacity(bag.spec.folder, loaded.cores, loaded.memory, None)
-    if not fits(bag.spec.needs, there):
-        raise BadInput(
-            f"no task fits on this machine: {lacking(bag.spec.needs, there)}",
-            file=bag.spec.source if bag.spec.syntax == "braces" else None,
-            remedy="Lower what each task needs, or run it on a larger machine.",
-        )
+    needs, there = bag.spec.needs, capacity(bag.spec.folder, loaded.cores, loaded.memory, None)
+    if fits(needs, there):
+        return
+    lacks = next(name for name, amount in needs.items() if there.get(name, 0) < amount)
+    file, line = _place_of_need(bag, lacks)
+    raise BadInput(
+        f"no task fits on this machine: {lacking(needs, there)}",
+        file=file,
+        line=line,
+        remedy="Lower what each task needs, or run it on a larger machine.",
+    )
+
+
+def _place_of_need(bag: Bag, name: str) -> tuple[str | None, int | None]:
+    from tailrace.bag.places import Places
+
+    if bag.spec.syntax != "braces":
+        return None, None
+    try:
+        text = Path(bag.spec.source).read_text()
+    except (OSError, UnicodeError):
+        return bag.spec.source, None
+    return bag.spec.source, Places(text).line(("needs", name))
 
 
 def _sayer(quiet: bool) -> Callable[[str], None]:
@@ -93,7 +117,16 @@ def _sayer(quiet: bool) -> Callable[[str], None]:
     return say
 
 
-def _report(folder: Path, ended: Ended) -> Path:
+def _report(folder: Path, ended: Ended, say: Callable[[str], None]) -> Path | None:
+    """A run whose report cannot be written has run all the same."""
+    try:
+        return _write_report(folder, ended)
+    except OSError as error:
+        say(f"the report cannot be written: {error.strerror}; later: tailrace report")
+        return None
+
+
+def _write_report(folder: Path, ended: Ended) -> Path:
     from tailrace.report.page import write_report
     from tailrace.server import reading
     from tailrace.server.recording import record
@@ -130,7 +163,7 @@ def _tell_json(ended: Ended, report: Path | None) -> None:
 def summary(ended: Ended, report: Path | None) -> list[str]:
     facts = ended.facts
     which = f" {facts.bag}" if facts.bag > 1 else ""
-    lines = [_headline(ended)]
+    lines = [_headline(ended), *(f"  {text}" for text in ended.failures)]
     if facts.phase == BagPhase.FINISHED:
         lines.append(f"  results: tailrace results{which}")
     else:

@@ -50,7 +50,7 @@ class Restarted(Event, frozen=True):
 class BagSubmitted(Event, frozen=True):
     bag: int
     terms: Terms
-    permutation: bytes | None = None  # of uint64, when the order is by a column
+    permutation: bytes | None = None  # of uint32, when the order is by a parameter
 
 
 class BagChanged(Event, frozen=True):

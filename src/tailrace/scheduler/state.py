@@ -143,7 +143,7 @@ class Bag:
 def _numbers(permutation: bytes | None) -> array[int] | None:
     if permutation is None:
         return None
-    numbers = array("Q")
+    numbers = array("I")
     numbers.frombytes(permutation)
     return numbers
 

@@ -170,9 +170,16 @@ def feed(link: sqlite3.Connection, number: int, after: int, most: int = 1000) ->
     return [FeedItem(n, at, kind, msgspec.Raw(body)) for n, at, kind, body in rows]
 
 
+def newest(link: sqlite3.Connection, number: int) -> int:
+    """The number of the feed's newest item of this bag."""
+    query = "SELECT coalesce(max(n), 0) FROM feed WHERE bag = ?"
+    return int(link.execute(query, (number,)).fetchone()[0])
+
+
 RESULTS = """
 SELECT r.idx, r.outcome, a.host, h.row, a.sent_us, a.ended_us, a.run_us, a.body,
-       (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx)
+       (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx),
+       EXISTS (SELECT 1 FROM unpublished u WHERE u.attempt = r.attempt)
 FROM results r JOIN attempts a ON a.attempt = r.attempt LEFT JOIN hosts h ON h.host = a.host
 WHERE r.bag = ? ORDER BY r.idx
 """
@@ -194,7 +201,7 @@ def results(link: sqlite3.Connection, number: int) -> Iterator[Result]:
 
 
 def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shares) -> Result:
-    index, outcome, host, host_row, sent, ended, run, body, attempts = row
+    index, outcome, host, host_row, sent, ended, run, body, attempts, waits = row
     if host_row is not None and host_row not in pools:
         pools[host_row] = msgspec.json.decode(host_row, type=HostRow).pool
     told = _work_result(body) if body else None
@@ -206,7 +213,7 @@ def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shar
         value=msgspec.json.decode(told.value) if told else None,
         stdout=told.stdout if told else "",
         stderr=told.stderr if told else "",
-        outputs=_outputs(of, index, told) if told and told.outputs else [],
+        outputs=_outputs(of, index, told, waits) if told and told.outputs else [],
         attempts=attempts,
         host=host,
         pool=pools.get(host_row, ""),
@@ -216,9 +223,9 @@ def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shar
     )
 
 
-def _outputs(of: Bag, index: int, told: WorkResult) -> list[dict[str, Any]]:
-    """Where they were published, not where the worker wrote them."""
-    targets = {output.name: output.target for output in of.task(index).outputs}
+def _outputs(of: Bag, index: int, told: WorkResult, waits: bool) -> list[dict[str, Any]]:
+    """Where they were published; or, as long as they wait for that, where the worker left them."""
+    targets = {output.name: output.target for output in of.task(index).outputs if not waits}
     return [
         {"name": file.name, "path": targets.get(file.name, file.path), "size": file.size}
         for file in told.outputs

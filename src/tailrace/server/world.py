@@ -218,8 +218,9 @@ class World:
 
     def _fall(self, error: CannotCommit) -> None:
         """Nothing was committed, and the desk is gone: refuse the calls, and try again."""
-        self.trouble = f"the store cannot be written: {error}"
-        log.error("%s", self.trouble)
+        told, self.trouble = self.trouble, f"the store cannot be written: {error}"
+        if told != self.trouble:
+            log.error("%s; trying again", self.trouble)
         self._refuse_calls()
         now = self.loop.time()
         self._failing_since = self._failing_since or now

@@ -12,7 +12,7 @@ CREATE TABLE bags (
     phase       TEXT NOT NULL,
     row         BLOB NOT NULL,          -- the scheduler's own row, JSON
     spec        BLOB NOT NULL,          -- what the user handed in, JSON
-    permutation BLOB                    -- uint64 task numbers, when ordered by a column
+    permutation BLOB                    -- uint32 task numbers, when ordered by a parameter
 );
 
 -- Listed commands and CSV rows, a thousand to a chunk.
