@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from tailrace.worker import spawn
 from tailrace.worker.ring import Ring
 from tailrace.worker.surroundings import Gpus
+
+from .conftest import Worker
+from .scripted_desk import ScriptedDesk
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM])
@@ -26,6 +30,41 @@ def test_a_host_that_cannot_fork_is_to_blame(
         spawn.fork(program, Ring(str(tmp_path)).take(), os.getpid())
     assert caught.value.outcome == "host_failed"
     assert os.strerror(number) in caught.value.text
+
+
+def test_where_posix_spawn_cannot_make_a_session_it_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without(*_args: object, setsid: bool = False, **_more: object) -> int:
+        raise NotImplementedError("setsid unavailable") if setsid else OSError(errno.ENOENT, "")
+
+    spawn.can_spawn.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "posix_spawn", without)
+        assert not spawn.can_spawn()
+    spawn.can_spawn.cache_clear()
+    assert spawn.can_spawn()
+
+
+ITS_DEATH_SIGNAL = """import ctypes
+number = ctypes.c_int()
+ctypes.CDLL(None).prctl(2, ctypes.byref(number))
+print(number.value)
+"""
+
+
+def test_the_guess_that_tasks_are_short_ends_with_the_first_long_one(
+    desk: ScriptedDesk, worker: Worker
+) -> None:
+    """While it runs, not when it has ended: others start beside it."""
+    short = [{"attempt": n, "argv": ["true"]} for n in range(1, 41)]
+    says = {"argv": [sys.executable, "-S", "-c", ITS_DEATH_SIGNAL]}
+    beside = [{"attempt": n, "argv": ["sleep", "0.05"]} for n in range(43, 48)]
+    long = {"attempt": 42, "argv": ["sleep", "1.5"]}
+    desk.add(*short, {"attempt": 41, **says}, long, *beside, {"attempt": 48, **says})
+    first, last = desk.wait_for(41, 48)
+    assert 42 not in desk.results
+    assert first["stdout"] == "0\n" and last["stdout"] == "9\n"
 
 
 @pytest.mark.parametrize(

@@ -188,10 +188,20 @@ class Keeper:
     def _launch(self, attempt: Attempt, program: spawn.Program) -> int:
         assert attempt.slot is not None
         attempt.started_us = time.monotonic_ns() // 1000
-        short = self._short.get(attempt.bag, 0) >= SHORT_IN_A_ROW
+        short = self._seems_short(attempt.bag, attempt.started_us)
         if short and program.stage is None and spawn.can_spawn():
             return spawn.spawn(program, attempt.slot)
         return spawn.fork(program, attempt.slot, self._tree.root)
+
+    def _seems_short(self, bag: str, now_us: int) -> bool:
+        """Those that run count as well as those that ended: the first long one ends the guess."""
+        if self._short.get(bag, 0) < SHORT_IN_A_ROW:
+            return False
+        for each in self._by_pid.values():
+            if each.bag == bag and now_us - each.started_us >= SHORT_US:
+                self._short[bag] = 0
+                return False
+        return True
 
     # ---- ending -------------------------------------------------------------------------------
 
