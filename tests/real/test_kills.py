@@ -14,8 +14,14 @@ from tests.real.conftest import Folder, kill
 # Each task marks its begin and its end under a lock of its own: a second execution at the same time
 # would find the lock taken, and say so.
 TASK = (
-    'exec 9> locks/{n}; flock -n 9 || echo "{n} twice at once" >> faults; '
+    "exec 9> locks/{n}; flock -n 9 || echo {n} twice at once >> faults; "
     "echo $TAILRACE_ATTEMPT {n} >> begun; sleep 0.0{pause}; echo {n} >> ended; echo value {n}"
+)
+# Each kill may cost every waiting task an attempt: more of them than a bag forgives by default.
+BAG = (
+    f"command = '''{TASK.replace('{', '{{').replace('}', '}}')}'''\n"
+    'zip = [["n", "pause"]]\nretries = {{lost = 50, host_failed = 50}}\n'
+    "[parameters]\nn = {}\npause = {}\n"
 )
 TASKS = 150
 
@@ -53,9 +59,9 @@ def _accepted(folder: Folder) -> set[tuple[int, int]]:
 def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> None:
     chance = random.Random(seed)
     (folder.path / "locks").mkdir()
-    lines = [TASK.format(n=n, pause=chance.randint(1, 9)) for n in range(TASKS)]
-    folder.write("jobs", "\n".join(lines))
-    run = folder.start("run", "--quiet", "--commands", "jobs")
+    pauses = [chance.randint(1, 9) for _ in range(TASKS)]
+    folder.write("bag.toml", BAG.format(list(range(TASKS)), pauses))
+    run = folder.start("run", "--quiet", "bag.toml")
     for _ in range(8):
         time.sleep(chance.uniform(0.2, 1.2))
         what = chance.choice(["server", "worker", "keeper", "worker and keeper", "everything"])
