@@ -22,6 +22,17 @@ def test_the_exit_code_is_the_tasks_and_the_run_is_remembered(swept: Path) -> No
     assert "here: exit 4" in told.err and "the run had: task failed, exit 4" in told.err
 
 
+def test_listed_commands_and_rows_of_a_csv_are_reproduced(tmp_path: Path) -> None:
+    (tmp_path / "jobs.txt").write_text("echo one\necho two\n")
+    assert tailrace(tmp_path, "run", "--quiet", "--commands", "jobs.txt").code == 0
+    (tmp_path / "cases.csv").write_text("a,b\n1,x\n2,y\n")
+    (tmp_path / "bag.toml").write_text('command = "echo {a} {b}"\ncsv = "cases.csv"\n')
+    assert tailrace(tmp_path, "run", "--quiet", "bag.toml").code == 0
+    listed, row = (tailrace(tmp_path, "reproduce", task) for task in ("1/1", "2/1"))
+    assert (listed.code, listed.out) == (0, "two\n")
+    assert (row.code, row.out) == (0, "2 y\n")
+
+
 def test_the_environment_is_the_workers(tmp_path: Path) -> None:
     show = "env | grep -e ^TAILRACE_ -e ^OMP_ -e ^MINE | grep -v -e RESULT -e ATTEMPT | sort"
     (tmp_path / "bag.toml").write_text(

@@ -33,8 +33,9 @@ def command(task: str, bag: str | None) -> int:
         facts, index = naming.task(here.link, task, bag)
         content = reading.content(here.link, facts.bag)
         last = _decisive(here, facts.bag, index)
-    say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
-    run = Foreground(content, facts.bag, index, last.attempt if last else 0)
+        # Commands and rows of a CSV are read from the store only now.
+        say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
+        run = Foreground(content, facts.bag, index, last.attempt if last else 0)
     say(f"in {run.folder}")
     _tell_limits(content)
     code = run.run()
