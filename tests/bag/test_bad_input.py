@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,44 @@ def test_a_bag_file_is_refused_with_line_and_remedy(refuse: Refuse, fault: str) 
     assert remedy in found.remedy
     assert found.file is not None and found.file.endswith("bag.toml")
     assert found.line == line
+
+
+NOT_NUMBERS = ('"x"', '"3"', "true", "[1]", "{b = 1}", "nan", "-inf", "1e999999999",
+               "1e-999999999", "99999999999999999999", "2024-01-02", "10:00:00")  # fmt: skip
+RANGES = (
+    {"from": "1", "to": "3"},
+    {"from": "1", "to": "3", "step": "1"},
+    {"from": "1", "to": "3", "count": "2"},
+    {"from": "1", "count": "2", "step": "1"},
+    {"from": "1", "to": "3", "count": "2", "scale": '"log"'},
+)
+
+
+def of_wrong_type() -> Iterator[tuple[str, str]]:
+    """What is wrong, and the value of the parameter `a`."""
+    for fields in RANGES:
+        for key in fields:
+            more = ("3", "1.5") if key == "scale" else ("1.5",) * (key == "count")
+            for wrong in (*NOT_NUMBERS, *more):
+                given = ", ".join(f"{k} = {v}" for k, v in {**fields, key: wrong}.items())
+                yield f"parameters.a.{key}", f"{{{given}}}"
+    yield from (("a", wrong) for wrong in ("[]", "{}", "[[1]]", "[{b = 1}]", "[1, [2]]"))
+
+
+@pytest.mark.parametrize(("what", "given"), list(of_wrong_type()))
+def test_a_parameter_of_a_wrong_type_is_refused(refuse: Refuse, what: str, given: str) -> None:
+    found = refuse(f"{COMMAND}[parameters]\na = {given}\n")
+    assert what in found.message and found.line == 3
+    assert found.remedy or "use a text" in found.message
+
+
+@pytest.mark.parametrize("key", ["zip", "csv", "repeat", "parameters"])
+@pytest.mark.parametrize("wrong", ["1.5", "true", "2024-01-02", '[["b"], 1]', "{b = {c = [[1]]}}"])
+def test_what_stands_beside_parameters_may_be_wrong_too(
+    refuse: Refuse, key: str, wrong: str
+) -> None:
+    found = refuse(f"{COMMAND}{key} = {wrong}\n")
+    assert found.line == 2 and (found.remedy or "use a text" in found.message)
 
 
 CSV_FAULTS = {

@@ -147,6 +147,7 @@ def _linear(
         number for number in (first, step, last if step is None else None) if number is not None
     ]
     whole = all(_is_whole(number) for number in written) and pace.denominator == 1
+    _fits(name, table, start)
     _fits(name, table, start + pace * (count - 1))
     return Range(name, str(start), str(pace), count, whole)
 
@@ -187,7 +188,7 @@ def _log(
 
 
 def _number(table: Table, key: str) -> Any:
-    value = table.take(key, int, Decimal, float) if key in table else table.take(key, int)
+    value = table.take(key, Decimal)
     if value is None:
         return None
     number = value if isinstance(value, Decimal) else Decimal(str(value))
@@ -195,6 +196,9 @@ def _number(table: Table, key: str) -> Any:
         raise table.bad(
             key, f"{table.label(key)} is {float(value)}", "a range needs finite numbers"
         )
+    if math.isinf(float(number)) or (number != 0 and float(number) == 0):
+        remedy = "a range needs numbers between 1e-300 and 1e300"
+        raise table.bad(key, f"{table.label(key)} is {number}", remedy)
     return number
 
 

@@ -19,8 +19,17 @@ _WORDS: dict[type, str] = {
     str: "a text in quotes",
     bool: "true or false",
     int: "a whole number",
+    Decimal: "a number",
     list: "a list",
     dict: "a table",
+}
+_EXAMPLES: dict[type, str] = {
+    str: '"…"',
+    bool: "true",
+    int: "3",
+    Decimal: "0.5",
+    list: "[…]",
+    dict: "{…}",
 }
 _AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -92,7 +101,8 @@ class Table:
         if value is None or _is(value, kinds):
             return value
         wanted = " or ".join(_WORDS[kind] for kind in kinds)
-        raise self.bad(key, f"{self.label(key)} is {said(value)}, but should be {wanted}")
+        message = f"{self.label(key)} is {said(value)}, but should be {wanted}"
+        raise self.bad(key, message, f"such as {key} = {_EXAMPLES[kinds[0]]}")
 
     def read(self, key: str, reader: Callable[[Any], T], default: T) -> T:
         """The value of a key in words of a quantity: `reader` raises ValueError when it is none."""
@@ -193,4 +203,6 @@ def near(word: str, known: tuple[str, ...] | list[str]) -> str:
 def _is(value: Any, kinds: tuple[type, ...]) -> bool:
     if isinstance(value, bool):
         return bool in kinds
+    if Decimal in kinds and isinstance(value, (int, float)):
+        return True
     return isinstance(value, kinds)
