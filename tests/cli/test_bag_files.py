@@ -27,6 +27,17 @@ def test_init_never_overwrites_unless_forced(tmp_path: Path) -> None:
     assert ask(tmp_path, "init", "-o", "no/b.toml", "true").code == 2
 
 
+def test_init_takes_one_quoted_command_and_options_on_either_side(tmp_path: Path) -> None:
+    assert ask(tmp_path, "init", "echo {x}", "-o", "y.toml").code == 0
+    text = (tmp_path / "y.toml").read_text()
+    assert "echo {x}" in text and "y.toml" not in text
+    told = ask(tmp_path, "init", "echo", "{x}")
+    assert told.code == 2 and "Quote the command: tailrace init 'echo {x}'" in told.err
+    told = ask(tmp_path, "init", "python", "m.py", "--alpha", "{alpha}")
+    assert told.code == 2 and "Quote the command" in told.err
+    assert not (tmp_path / "bag.toml").exists()
+
+
 def test_check_shows_everything_and_starts_nothing(tmp_path: Path) -> None:
     write_sweep(tmp_path)
     told = ask(tmp_path, "check", "bag.toml").out

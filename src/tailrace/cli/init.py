@@ -13,19 +13,22 @@ from tailrace.errors import BadInput
 
 
 @click.command(
-    context_settings={"allow_interspersed_args": False},
+    context_settings={"ignore_unknown_options": True},  # of the command, when it is not quoted
     epilog="Example: `tailrace init 'python model.py --alpha {alpha} --seed {seed}'`",
 )
 @click.option("--output", "-o", type=click.Path(path_type=Path), default=Path("bag.toml"),
               show_default=True, help="The file to write.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-@click.argument("words", nargs=-1, metavar="COMMAND", required=True, type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, metavar="COMMAND", required=True)
 def command(words: tuple[str, ...], output: Path, force: bool) -> int:
     """Write a commented bag file for COMMAND.
 
     Its placeholders, such as {alpha}, become parameters. Quote the command.
     """
-    text = write_bag_file(" ".join(words))
+    if len(words) > 1:
+        remedy = f"Quote the command: tailrace init {shlex.quote(' '.join(words))}"
+        raise BadInput(f"the command is {len(words)} words", remedy=remedy)
+    text = write_bag_file(words[0])
     _write(output, text, force)
     file = shlex.quote(str(output))
     click.echo(f"{plain(str(output))} is written. Put your values under [parameters], then:")
