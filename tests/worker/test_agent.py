@@ -237,6 +237,31 @@ def test_back_off_grows_with_jitter_up_to_thirty_seconds() -> None:
     assert other.next_wakeup() != waits[0]
 
 
+def test_a_server_that_has_nothing_to_say_at_once_is_asked_ever_less_often() -> None:
+    """As it answers the calls of a session that is not the newest."""
+    one = agent()
+    effects, now, calls = one.wake(0), 0, 0
+    while now < 100 * S:
+        for call in [effect for effect in effects if isinstance(effect, Call)]:
+            calls += 1
+            effects = one.replied(call.seq, reply(call.seq), now + 1000)
+        due = one.next_wakeup()
+        assert due is not None
+        now, effects = max(due, now + 1000), [*one.wake(max(due, now + 1000))]
+    assert calls < 20
+    call = only(effects, Call)
+    one.replied(call.seq, reply(call.seq, 1), now)  # news
+    due = one.next_wakeup()
+    assert due is not None and due <= now + S // 10
+
+
+def test_a_server_that_kept_the_call_for_its_time_is_called_again_at_once() -> None:
+    one = agent()
+    call = only(one.wake(0), Call)
+    for now in (25 * S, 50 * S, 74 * S):
+        call = only(one.replied(call.seq, reply(call.seq), now), Call)
+
+
 def test_a_server_that_says_when_is_not_asked_before() -> None:
     one = agent()
     one.call_failed(only(one.wake(0), Call).seq, 503, 4.0, 0)
@@ -304,7 +329,7 @@ def test_a_call_without_an_answer_is_given_up() -> None:
 def test_it_calls_within_the_time_the_server_asks_for() -> None:
     one = agent()
     seq = only(one.wake(0), Call).seq
-    effects = one.replied(seq, reply(seq, contact_s=9), 0)
+    effects = one.replied(seq, reply(seq, contact_s=9), 25 * S)
     assert only(effects, Call).body["wait_s"] == 9
 
 

@@ -41,6 +41,7 @@ REFUSALS = {
     401: "the server refused this worker's token (401)",
     409: "the server speaks another version of the protocol (409)",
 }
+NEWS = ("start", "drop", "ack", "stop")
 UNREADABLE = (400, 413)  # the server cannot read the call, or not all of it
 
 
@@ -109,7 +110,7 @@ class Agent:
             self._at_most = None if self._at_most >= PLENTY else 2 * self._at_most
         self._hear(reply)
         self._forget(reply.get("ack") or (), effects)
-        self._look_for_unacknowledged(carried, now)
+        self._judge_answer(carried, any(reply.get(name) for name in NEWS), now)
         for attempt in reply.get("drop") or ():
             self._drop(attempt, effects)
         for order in reply.get("start") or ():
@@ -201,10 +202,12 @@ class Agent:
         if known:
             effects.append(Forget(known))
 
-    def _look_for_unacknowledged(self, carried: Iterable[int], now: int) -> None:
+    def _judge_answer(self, carried: Iterable[int], news: bool, now: int) -> None:
         """A result sent but not acknowledged is sent again, not in a hurry: a server that answers
-        without acknowledging is not well."""
-        if any(attempt in self.kept for attempt in carried):
+        without acknowledging is not well. Nor is one that says at once that there is nothing: to it
+        this session may be an old one, whose calls it does not keep."""
+        unheard = any(attempt in self.kept for attempt in carried)
+        if unheard or (not news and self._line.too_soon(now)):
             self._fail_call(None, now)
         else:
             self._line.well(now)

@@ -26,6 +26,7 @@ class Line:
         self.in_hand: Optional[int] = None
         self.made_at = now
         self.answer_by = now
+        self._wait = 0  # how long the server was asked to keep the call
         self.carried: FrozenSet[int] = frozenset()
         self.not_before = now
         self.failures = 0
@@ -35,13 +36,18 @@ class Line:
         self.in_hand = self.seq
         self.made_at = now
         self.carried = carried
-        patience = 0 if carried else int(wait_s * SECOND)
+        self._wait = int(wait_s * SECOND)
+        patience = 0 if carried else self._wait
         self.answer_by = now + patience + ANSWER_WITHIN
         return self.seq
 
     def hang_up(self) -> None:
         self.in_hand = None
         self.carried = frozenset()
+
+    def too_soon(self, now: int) -> bool:
+        """For an answer without news: a server that is well keeps the call for about its time."""
+        return now - self.made_at < self._wait // 2
 
     def well(self, now: int) -> None:
         self.failures = 0
