@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.worker.staging import collect, prepare
+
 from .conftest import Worker, wait_for
 from .scripted_desk import Json, ScriptedDesk
 
@@ -89,6 +91,62 @@ def test_the_folder_of_an_attempt_without_outputs_goes(staged, tmp_path: Path) -
 def test_outputs_that_are_refused(staged, shell: str, error: str) -> None:
     result = staged(shell, outputs=[{"name": "out", "required": True}])
     assert (result["outcome"], result["error"]) == ("task_failed", error)
+
+
+def test_an_output_lies_where_its_name_says(staged, tmp_path: Path) -> None:
+    names = ["sub/a", "latest", "deep/b"]
+    result = staged(
+        "mkdir real; echo a > real/a; ln -s real sub; ln -s real/a latest; mkdir deep; "
+        "echo bb > deep/b",
+        outputs=[{"name": name, "required": True} for name in names],
+    )
+    folder = tmp_path / "scratch" / "a1"
+    assert result["outcome"] == "succeeded"
+    assert [(each["name"], each["path"]) for each in result["outputs"]] == [
+        (name, f"{folder}/{name}") for name in names
+    ]
+    assert not (folder / "latest").is_symlink() and (folder / "latest").read_text() == "a\n"
+
+
+def test_outputs_are_named_below_a_scratch_folder_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real" / "a1").mkdir(parents=True)
+    (tmp_path / "real" / "a1" / "out").write_text("x")
+    (tmp_path / "scratch").symlink_to("real")
+    folder = str(tmp_path / "scratch" / "a1")
+    found = collect(folder, [{"name": "out"}])
+    assert found == [{"name": "out", "path": f"{folder}/out", "size": 1}]
+
+
+def test_an_output_through_a_folder_that_leads_outside_is_refused(staged, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x").write_text("x")
+    outputs = [{"name": "sub/x", "required": True}]
+    result = staged(f"ln -s {tmp_path}/elsewhere sub", outputs=outputs)
+    assert result["error"] == "output leads outside the task's folder: sub/x"
+
+
+def test_links_in_an_input_folder_are_copied_as_what_they_lead_to(staged, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "x").write_text("x\n")
+    (tmp_path / "data" / "folder").symlink_to(tmp_path / "other")
+    (tmp_path / "data" / "file").symlink_to(tmp_path / "other" / "x")
+    result = staged(
+        "cat in/folder/x in/file; find in -type l", [{"name": "in", "path": f"{tmp_path}/data"}]
+    )
+    assert (result["outcome"], result["stdout"]) == ("succeeded", "x\nx\n")
+
+
+def test_inputs_that_cannot_be_copied_are_refused(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "again").symlink_to(data)
+    with pytest.raises(ValueError, match=r"leads back into itself: .*data/again"):
+        prepare(str(tmp_path / "s" / "a1"), [{"name": "in", "path": str(data)}])
+    (data / "again").unlink()
+    os.mkfifo(data / "pipe")
+    with pytest.raises(ValueError, match=r"neither a file nor a folder: .*data/pipe"):
+        prepare(str(tmp_path / "s" / "a2"), [{"name": "in", "path": str(data)}])
 
 
 def test_an_output_named_outside_the_folder_is_refused(staged, tmp_path: Path) -> None:

@@ -40,24 +40,38 @@ def prepare(folder: str, inputs: Iterable[Json]) -> None:
 
 
 def _inside(name: str) -> str:
-    plain = os.path.normpath(name)
-    if os.path.isabs(plain) or plain == ".." or plain.startswith("../"):
+    if not _is_inside(name):
         raise ValueError(f"a name that leads outside the folder: {name}")
-    return plain
+    return os.path.normpath(name)
 
 
-def _copy_folder(source: str, target: str) -> None:
-    for at, _folders, files in os.walk(source):
-        there = os.path.normpath(os.path.join(target, os.path.relpath(at, source)))
-        os.makedirs(there, exist_ok=True)
-        for name in files:
-            _copy_file(os.path.join(at, name), os.path.join(there, name))
+def _is_inside(name: str) -> bool:
+    plain = os.path.normpath(name)
+    return not (os.path.isabs(plain) or plain == ".." or plain.startswith("../"))
+
+
+def _copy_folder(source: str, target: str, above: Tuple[str, ...] = ()) -> None:
+    """What links lead to is copied in their place, also whole folders."""
+    real = os.path.realpath(source)
+    if real in above:
+        raise ValueError(f"an input folder leads back into itself: {source}")
+    os.makedirs(target, exist_ok=True)
+    for name in sorted(os.listdir(source)):
+        here, there = os.path.join(source, name), os.path.join(target, name)
+        if os.path.isdir(here):
+            _copy_folder(here, there, (*above, real))
+        else:
+            _copy_file(here, there)
 
 
 def _copy_file(source: str, target: str) -> None:
-    read = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
+    # Without O_NONBLOCK, opening a FIFO waits for somebody to write into it.
+    read = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        mode = stat.S_IMODE(os.fstat(read).st_mode) & 0o555
+        kind = os.fstat(read).st_mode
+        if not stat.S_ISREG(kind):
+            raise ValueError(f"an input is neither a file nor a folder: {source}")
+        mode = stat.S_IMODE(kind) & 0o555
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         write = os.open(target, flags, 0o600)
         try:
@@ -85,13 +99,15 @@ def _copy_bytes(read: int, write: int) -> None:
 
 
 def collect(folder: str, outputs: Iterable[Json]) -> List[Json]:
-    """The declared outputs that are there; Refused when a required one is not, or is no file."""
+    """The declared outputs that are there; Refused when a required one is not, or is no file. Each
+    lies where its name says, below the folder; a link to another file there becomes that file."""
     found = []
     root = os.path.realpath(folder)
     for output in outputs:
         name = output["name"]
-        path = os.path.realpath(os.path.join(root, name))
-        if not path.startswith(root + os.sep):
+        path = os.path.join(folder, os.path.normpath(name))
+        real = os.path.realpath(path)
+        if not (real.startswith(root + os.sep) and _is_inside(name)):
             raise Refused(f"output leads outside the task's folder: {name}")
         try:
             there = os.stat(path)
@@ -101,8 +117,20 @@ def collect(folder: str, outputs: Iterable[Json]) -> List[Json]:
             continue
         if not stat.S_ISREG(there.st_mode):
             raise Refused(f"output is not a file: {name}")
+        if os.path.islink(path):
+            _put_in_place(real, path, name)
         found.append({"name": name, "path": path, "size": there.st_size})
     return found
+
+
+def _put_in_place(real: str, link: str, name: str) -> None:
+    """A moved link would lead nowhere once the folder is gone."""
+    beside = f"{link}.tailrace-part"
+    try:
+        os.link(real, beside)
+        os.replace(beside, link)
+    except OSError as error:
+        raise Refused(f"output is a link, and not replaceable: {name}: {error.strerror}") from None
 
 
 def bytes_in(folder: str) -> int:
