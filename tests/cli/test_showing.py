@@ -69,6 +69,21 @@ def test_results_are_a_table_without_a_terminal_too(swept: Path) -> None:
     assert len(lines) == 7 and "\x1b" not in "".join(lines)
 
 
+def test_results_say_why(swept: Path, tmp_path: Path) -> None:
+    lines = ask(swept, "results", "--failed").out.splitlines()
+    assert lines[0].endswith("why") and lines[1].endswith("seed 0.1: no [bold]luck[/]")
+    (tmp_path / "bag.toml").write_text(
+        """command = "echo nonsense > $TAILRACE_RESULT; sleep {x}"
+        parameters = {x = [0, 60]}
+        limits = {time = "200ms"}
+        """
+    )
+    assert tailrace(tmp_path, "run", "--quiet").code == 1
+    _, unusable, late = ask(tmp_path, "results").out.splitlines()
+    assert "$TAILRACE_RESULT is not JSON" in unusable
+    assert "over its limit of time" in late
+
+
 def test_only_failed_and_only_some_columns(swept: Path) -> None:
     told = ask(swept, "results", "--failed", "--csv", "--columns", "task,seed,exit")
     assert told.out == "task,seed,exit\n1,2,4\n4,2,4\n"

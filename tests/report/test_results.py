@@ -156,7 +156,9 @@ def test_numbers_stay_numbers_in_parquet_and_mixed_columns_become_text(tmp_path:
     assert columns == {"n": [1, 2], "x": [1.0, 0.5], "mix": ["1", "two"], "value.ok": [True, None]}
 
 
-def test_without_pyarrow_the_extra_is_named(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_its_install_is_told(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = builtins.__import__
 
     def refuse(name: str, *rest: Any, **more: Any) -> Any:
@@ -165,8 +167,9 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Any, monkeypatch: pytest.M
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ParquetMissing, match=r"tailrace\[parquet\]"):
+    with pytest.raises(ParquetMissing, match="pip install pyarrow") as caught:
         write_parquet([plain(0)], tmp_path / "r.parquet")
+    assert caught.value.exit_code == 2
     assert not list(tmp_path.iterdir())
 
 
@@ -220,6 +223,14 @@ def test_in_a_narrow_terminal_text_gives_way_and_numbers_and_outcome_stay() -> N
     narrow = shown([plain(0, params=params, value={"energy": 1.23457}, run_s=1.5)], width=60)
     assert narrow.count("\n") == 2
     assert all(word in narrow for word in ("task", "1.23457", "succeeded", "1.5 s"))
+
+
+def test_the_table_says_why_a_task_failed() -> None:
+    failed = Result(task=1, outcome=Outcome.TASK_FAILED, exit=1, stderr="a\nno luck \n")
+    assert "no luck" in shown([plain(0, stderr="a warning"), failed])
+    assert "warning" not in shown([plain(0, stderr="a warning"), failed])
+    assert "why" not in shown([plain(0, stderr="a warning")])
+    assert "because" in shown([plain(0)], why=lambda _: "because")
 
 
 def test_the_table_shows_the_last_line_printed_where_there_are_no_values() -> None:

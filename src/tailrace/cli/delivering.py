@@ -38,6 +38,7 @@ def deliver(
     *,
     columns: list[str] | None,
     every: bool,
+    why: Callable[[Result], str],
 ) -> None:
     if form is Format.PARQUET:
         _parquet(results, path, columns)
@@ -46,7 +47,7 @@ def deliver(
         if columns is not None:
             _chosen(results, form, out, columns, every)
         elif form is Format.TABLE:
-            _table(results, out, every)
+            _table(results, out, every, why)
         else:
             _WRITERS[form](results, out)
 
@@ -58,10 +59,12 @@ _WRITERS: dict[Format, Callable[[Iterable[Result], TextIO], None]] = {
 }
 
 
-def _table(results: Iterable[Result], out: TextIO, every: bool) -> None:
+def _table(
+    results: Iterable[Result], out: TextIO, every: bool, why: Callable[[Result], str]
+) -> None:
     from tailrace.report.table import results_table
 
-    screen.print_table(results_table(results, every=every), out)
+    screen.print_table(results_table(results, every=every, why=why), out)
 
 
 def _parquet(results: Iterable[Result], path: Path | None, columns: list[str] | None) -> None:

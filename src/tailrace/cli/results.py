@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
+from tailrace.bag.outcome import Outcome
+from tailrace.cli import screen
 from tailrace.cli.choosing import choose
 from tailrace.cli.delivering import Format, deliver
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
 from tailrace.report.record import Result
 from tailrace.server import reading
+from tailrace.server.recording import Brief
 
 FORMATS = ("table", "csv", "json", "jsonl")
 
@@ -45,8 +50,25 @@ def command(bag: str | None, **options: Any) -> int:
     with stored() as here:
         chosen = choose(here.link, bag)
         found = _wanted(here, chosen.bag, failed=options["failed"], done=options["done"])
-        deliver(found, form, path, columns=_columns(options), every=options["every"])
+        why = partial(_why, here, chosen.bag)
+        deliver(found, form, path, columns=_columns(options), every=options["every"], why=why)
     return 0
+
+
+def _why(here: Stored, bag: int, result: Result) -> str:
+    """What the worker noted; of a task that failed, else the last line of its stderr."""
+    if result.outcome is None:
+        return ""
+    query = (
+        "SELECT a.body FROM results r JOIN attempts a ON a.attempt = r.attempt"
+        " WHERE r.bag = ? AND r.idx = ?"
+    )
+    found = here.link.execute(query, (bag, result.task)).fetchone()
+    if found is None or not found[0]:
+        return ""
+    told = msgspec.json.decode(found[0], type=Brief)
+    good = result.outcome is Outcome.SUCCEEDED
+    return screen.plain(told.error if good else told.text())
 
 
 def _target(options: dict[str, Any]) -> tuple[Format, Path | None]:

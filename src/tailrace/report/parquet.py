@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from tailrace.errors import TailraceError
+from tailrace.errors import BadInput
 from tailrace.report.columns import LAST, MIDDLE, Columns, find_columns, readable_twice
 from tailrace.report.record import Result
 from tailrace.report.results import cell
@@ -44,13 +44,13 @@ _FIXED = {
 }
 
 
-class ParquetMissing(TailraceError):
+class ParquetMissing(BadInput):
     """The library that writes Parquet is not installed."""
 
     def __init__(self) -> None:
         super().__init__(
             "Parquet files need pyarrow, which is not installed",
-            remedy="install the extra tailrace[parquet], or use --csv or --json",
+            remedy="install it with: pip install pyarrow; or use --csv, --json or --jsonl",
         )
 
 

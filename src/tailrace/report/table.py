@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,21 +20,37 @@ if TYPE_CHECKING:
 
 FIRST_ROWS, LAST_ROWS = 20, 10
 WIDEST = 40
+WIDEST_WHY = 120
+WHY = "why"
 #: When the terminal is too narrow, columns of text give way first, but for this one.
 _KEPT_WHOLE = ("outcome",)
 _STYLES = {Outcome.SUCCEEDED: "green", Outcome.CANCELLED: "dim", None: "dim"}
 
 
+Why = Callable[[Result], str]
+
+
+def last_of_stderr(result: Result) -> str:
+    """Why a task failed, as far as its result alone can tell."""
+    if result.outcome in (None, Outcome.SUCCEEDED):
+        return ""
+    return result.stderr.rstrip().rpartition("\n")[2].strip()
+
+
 def results_table(
     results: Iterable[Result],
     *,
+    why: Why = last_of_stderr,
     every: bool = False,
     first: int = FIRST_ROWS,
     last: int = LAST_ROWS,
 ) -> Table:
-    """The first and last rows, or every one; columns only where a shown row has something."""
+    """The first and last rows, or every one; columns only where a shown row has something.
+
+    ``why`` is asked for the rows shown only, and says what went wrong in each, or nothing.
+    """
     if every:
-        return _table(list(results), [], 0)
+        return _table(list(results), [], 0, why)
     source = iter(results)
     top = list(islice(source, first))
     bottom: deque[Result] = deque(maxlen=last)
@@ -42,15 +58,15 @@ def results_table(
     for result in source:
         hidden += last == len(bottom)
         bottom.append(result)
-    return _table(top, list(bottom), hidden)
+    return _table(top, list(bottom), hidden, why)
 
 
-def _table(top: list[Result], bottom: list[Result], hidden: int) -> Table:
+def _table(top: list[Result], bottom: list[Result], hidden: int, why: Why) -> Table:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
-    columns = _columns(top + bottom)
+    columns = [*_columns(top + bottom), *_whys(top + bottom, why)]
     for name, cells in columns:
         number = name == "run" or all(isinstance(x, (int, float, type(None))) for x in cells)
         table.add_column(
@@ -58,7 +74,7 @@ def _table(top: list[Result], bottom: list[Result], hidden: int) -> Table:
             justify="right" if number else "left",
             no_wrap=number or name in _KEPT_WHOLE,
             overflow="ellipsis",
-            max_width=WIDEST,
+            max_width=WIDEST_WHY if name == WHY else WIDEST,
         )
     rows = list(zip(*([_show(item) for item in cells] for _, cells in columns), strict=True))
     for row in rows[: len(top)]:
@@ -89,10 +105,15 @@ def _columns(shown: list[Result]) -> list[tuple[str, list[Any]]]:
     return columns
 
 
+def _whys(shown: list[Result], why: Why) -> list[tuple[str, list[Any]]]:
+    texts = [why(result) or None for result in shown]
+    return [(WHY, texts)] if any(texts) else []
+
+
 def _short_name(name: str, names: list[str]) -> str:
     """People need no ``value.`` before a key, unless it would look like another column."""
     key = name.removeprefix("value.")
-    return name if key in names or key in ("run", "outcome", "") else key
+    return name if key in names or key in ("run", "outcome", WHY, "") else key
 
 
 def _says(name: str, cells: list[Any]) -> bool:
