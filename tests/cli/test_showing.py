@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from pathlib import Path
 
 from tests.cli.conftest import ask, tailrace
@@ -34,6 +35,28 @@ def test_an_interrupted_bag_is_called_so(halfway: Path) -> None:
     told = ask(halfway, "status", "--json").json["bags"][0]
     assert told["state"] == "interrupted" and told["left"] == 1
     assert "tailrace resume 1" in told["next"]
+
+
+def test_what_was_stopped_did_not_go_wrong(halfway: Path) -> None:
+    assert "what went wrong" not in ask(halfway, "status", "1").out
+    assert ask(halfway, "status", "1", "--json").json["failures"] == []
+
+
+def test_what_is_tried_again_did_not_go_wrong(copied: Path) -> None:
+    assert ask(copied, "retry", "1", "4").code == 0
+    told = ask(copied, "status", "1").out
+    assert "1 task (task failed, exit 4)" in told and "[task 1]" in told
+    assert ask(copied, "retry").code == 0
+    assert "what went wrong" not in ask(copied, "status", "1").out
+
+
+def test_an_older_interrupted_bag_is_not_forgotten(halfway: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(halfway, copy)
+    assert tailrace(copy, "run", "--quiet", "--", "echo", "{}", ":::", "a").code == 0
+    told = ask(copy, "status")
+    assert "tailrace results 2" in told.out
+    assert "tailrace resume 1        go on with the 1 left" in told.out
 
 
 def test_results_as_json_are_one_object_per_task_in_order(swept: Path) -> None:
@@ -135,6 +158,14 @@ def test_hosts_are_listed(swept: Path) -> None:
     host = ask(swept, "hosts", "--json").json[0]
     assert host["attempts"] == 8 and host["pool"] == "local" and host["host"]
     assert host["host"] in ask(swept, "hosts").out
+
+
+def test_successes_of_a_host_are_counted(tmp_path: Path) -> None:
+    words = ["run", "--quiet", "--", "true", "{}", ":::", *map(str, range(7))]
+    assert tailrace(tmp_path, *words).code == 0
+    host = ask(tmp_path, "hosts", "--json").json[0]
+    assert host["succeeded"] == 7
+    assert "; 7 succeeded on it" in ask(tmp_path, "explain", host["host"]).out
 
 
 def test_explain_takes_bags_tasks_and_hosts(swept: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
 import click
 
-from tailrace.cli import naming, screen
+from tailrace.cli import hosts, naming, screen
 from tailrace.cli.choosing import choose
 from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
@@ -55,16 +56,29 @@ def _subject(here: Stored, text: str | None, bag: str | None) -> str:
 def _explained(here: Stored, subject: str) -> Iterator[str]:
     if here.server is None:
         yield "Nothing runs now; this is how the store was left."
-        yield from _from_tables(here, subject)
-    else:
-        from tailrace.cli.calling import call
-
-        path = f"/api/v1/explain?subject={quote(subject)}"
-        yield from call(here.server, "GET", path, kind=list[str])
+    lines = _asked(here, subject)
     kind, _, name = subject.partition(" ")
+    if kind == "host":
+        lines = _counted(lines, hosts.succeeded(here).get(name, 0))
+    yield from lines
     if kind == "task":
         bag, _, index = name.partition("/")
         yield from _attempts(here, int(bag), int(index))
+
+
+def _asked(here: Stored, subject: str) -> list[str]:
+    if here.server is None:
+        return _from_tables(here, subject)
+    from tailrace.cli.calling import call
+
+    path = f"/api/v1/explain?subject={quote(subject)}"
+    lines: list[str] = call(here.server, "GET", path, kind=list[str])
+    return lines
+
+
+def _counted(lines: list[str], succeeded: int) -> list[str]:
+    """The scheduler knows the successes before its start only roughly; the attempts are exact."""
+    return [re.sub(r"\b\d+ succeeded on it", f"{succeeded} succeeded on it", x) for x in lines]
 
 
 def _from_tables(here: Stored, subject: str) -> list[str]:

@@ -16,12 +16,16 @@ _WORDS = {
 
 
 def phase(facts: BagFacts, *, served: bool) -> str:
-    """A bag that runs without a server was interrupted, however its server ended."""
-    if facts.phase == BagPhase.RUNNING and not served:
-        return "interrupted"
-    if facts.phase == BagPhase.PAUSED and facts.why.startswith("interrupted"):
+    if is_interrupted(facts, served=served):
         return "interrupted"
     return _WORDS[BagPhase(facts.phase)]
+
+
+def is_interrupted(facts: BagFacts, *, served: bool) -> bool:
+    """A bag that runs without a server was interrupted, however its server ended."""
+    if facts.phase == BagPhase.RUNNING:
+        return not served
+    return facts.phase == BagPhase.PAUSED and facts.why.startswith("interrupted")
 
 
 def reason(facts: BagFacts) -> str:
@@ -33,6 +37,10 @@ def left(facts: BagFacts) -> int:
     return facts.count - facts.done
 
 
+def going_on(facts: BagFacts) -> str:
+    return f"go on with the {left(facts):,} left"
+
+
 def next_steps(facts: BagFacts, *, served: bool) -> list[tuple[str, str]]:
     """Commands and what each is for."""
     steps: list[tuple[str, str]] = []
@@ -40,7 +48,7 @@ def next_steps(facts: BagFacts, *, served: bool) -> list[tuple[str, str]]:
     if served and facts.phase == BagPhase.RUNNING:
         steps.append((f"tailrace watch {number}", "follow it"))
     elif left(facts):
-        steps.append((f"tailrace resume {number}", f"go on with the {left(facts):,} left"))
+        steps.append((f"tailrace resume {number}", going_on(facts)))
     if facts.failed:
         steps.append((f"tailrace retry {number}", f"try the {facts.failed:,} failed again"))
     if facts.done:

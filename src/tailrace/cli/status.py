@@ -10,11 +10,11 @@ import msgspec
 from tailrace.cli import screen, standing
 from tailrace.cli.choosing import choose
 from tailrace.cli.stored import Stored, stored
+from tailrace.cli.wrong import went_wrong
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup
 from tailrace.server import reading
 from tailrace.server.reading import BagFacts
-from tailrace.server.recording import failures
 
 HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
 NUMBERS = ("bag", "tasks", "done", "failed", "left", "took")
@@ -49,6 +49,9 @@ def show_all(here: Stored) -> None:
     screen.print_table(screen.table(HEAD, [_row(here, facts) for facts in bags], NUMBERS))
     click.echo(f"\n{_server(here)}")
     _print_next(here, bags[-1])
+    for facts in bags[:-1]:
+        if standing.is_interrupted(facts, served=here.served):
+            _print_step(f"tailrace resume {facts.bag}", standing.going_on(facts))
 
 
 def _row(here: Stored, facts: BagFacts) -> tuple[object, ...]:
@@ -80,7 +83,11 @@ def _server(here: Stored) -> str:
 
 def _print_next(here: Stored, facts: BagFacts) -> None:
     for step, what in standing.next_steps(facts, served=here.served):
-        click.echo(f"  {step:<24} {what}")
+        _print_step(step, what)
+
+
+def _print_step(step: str, what: str) -> None:
+    click.echo(f"  {step:<24} {what}")
 
 
 def show_one(here: Stored, facts: BagFacts) -> None:
@@ -90,7 +97,7 @@ def show_one(here: Stored, facts: BagFacts) -> None:
     click.echo(f"bag {facts.bag} ({screen.plain(facts.name)}): {state}{why and f': {why}'}")
     click.echo(f"  {_counts(here, facts)}")
     click.echo(f"  submitted {words.moment(facts.submitted_us)} in {screen.plain(folder)}")
-    _print_failures(failures(here.link, facts.bag))
+    _print_failures(went_wrong(here.link, facts.bag))
     click.echo(f"  {_server(here)}")
     _print_next(here, facts)
 
@@ -130,7 +137,7 @@ def _told(here: Stored, bag: str | None) -> dict[str, Any]:
         bags = [_facts(here, facts) for facts in reading.bags(here.link)]
         return {"server": _about(here), "bags": bags}
     facts = choose(here.link, bag)
-    groups = failures(here.link, facts.bag)
+    groups = went_wrong(here.link, facts.bag)
     return {**_facts(here, facts), "server": _about(here), "failures": groups}
 
 
