@@ -101,9 +101,12 @@ class App:
         return 404, {"error": f"no such thing: {method} /{'/'.join(words)}"}
 
     async def _feed(self, bag: int, after: int, wait_s: float) -> list[reading.FeedItem]:
+        """News of other bags do not end the wait."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_s
         items = reading.feed(self._world.store.link, bag, after)
-        if not items and wait_s > 0:
-            await self._world.news(wait_s)
+        while not items and loop.time() < until and self._world.available:
+            await self._world.news(until - loop.time())
             items = reading.feed(self._world.store.link, bag, after)
         return items
 
