@@ -94,10 +94,10 @@ def test_parameters_are_named_by_their_source() -> None:
 
 
 def test_braces_that_mean_nothing_to_gnu_parallel_stay() -> None:
-    assert bag_of("echo", '{"a": 1}', "{x}", "{}", ":::", "v").task(0).argv == (
+    assert bag_of("echo", '{"a": 1}', "x{x}", "{}", ":::", "v").task(0).argv == (
         "echo",
         '{"a": 1}',
-        "{x}",
+        "x{x}",
         "v",
     )
 
@@ -136,3 +136,25 @@ def test_what_is_not_supported_is_refused_with_a_remedy(
 def test_a_value_that_is_not_utf8_is_refused() -> None:
     with pytest.raises(BadInput, match="not UTF-8"):
         bag_of("echo", ":::", "a\udce9")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "remedy"),
+    [
+        (("echo", "{=", "s/a/b/", "=}", ":::", "a"), "{= … =} of GNU parallel", "supported are"),
+        (("echo", "{alpha}", ":::", "a"), "{alpha} is a name", "write {1}"),
+    ],
+)
+def test_placeholders_that_are_none_here_are_refused(
+    words: tuple[str, ...], message: str, remedy: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        bag_of(*words)
+    assert message in caught.value.message and remedy in caught.value.remedy
+
+
+@pytest.mark.parametrize("word", ['{"a": 1}', "{a,b}", "x{a}", "{a b}", "{print $1}"])
+def test_other_braces_are_handed_on(word: str) -> None:
+    assert bag_of("echo", word, ":::", "v").task(0).argv == ("echo", word, "v")
+    assert bag_of("awk '{print}' {}", ":::", "v").task(0).shell == "awk '{print}' v"
+    assert bag_of("echo", "{}", ":::", "{alpha}").task(0).argv == ("echo", "{alpha}")

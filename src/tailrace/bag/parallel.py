@@ -28,6 +28,7 @@ SUPPORTED = "supported are ::: and :::+, {} {.} {/} {//} {/.} {#}, and {1} {2.} 
 
 _FIELD = re.compile(r"\{(\d*)(\.|/\.|//|/|)\}|\{(#)\}")
 _FOREIGN = re.compile(r"\{(?:%|[-+]\d*[./]*|\d*\.\.+|\d+[#%]|\d*[:+]+[\d./]*|=.*?=|0#|##)\}")
+_NAMED = re.compile(r"\{[^\W\d]\w*\}")
 _SOURCE = re.compile(r":::?:?\+?")
 _SHELLISH = re.compile(r"[\s|&;<>()$`\"'*?\[~]")
 _OPERATOR = re.compile(r"\d*(?:>>?|<<?<?|>&|<>|&>>?)\d*|\|\|?|&&?|;|\d>&\d")
@@ -99,6 +100,7 @@ def read_words(words: Sequence[str]) -> tuple[str | tuple[str, ...], tuple[Axis,
     for word in words:
         _check_text(word)
     cut = next((i for i, word in enumerate(words) if _SOURCE.fullmatch(word)), len(words))
+    _check_placeholders(words[:cut])
     command = _command(words[:cut])
     axes = _axes(words[cut:])
     ParallelCommand(command, sum(map(len, axes)))
@@ -113,6 +115,19 @@ def _check_text(word: str) -> None:
         raise BadInput(f"{word!a} is not UTF-8", remedy=remedy) from None
     if "\0" in word:
         raise BadInput(f"{word!r} holds a NUL byte", remedy="remove it")
+
+
+def _check_placeholders(words: Sequence[str]) -> None:
+    """What would be handed on as it is, and is hardly meant so."""
+    for word in words:
+        if word in ("{=", "=}"):
+            raise BadInput("{= … =} of GNU parallel is not supported", remedy=SUPPORTED)
+        if _NAMED.fullmatch(word):
+            raise BadInput(
+                f"{word} is a name, and values behind ::: have none",
+                remedy="write {1} for the first source, {2} for the second; names need a bag file "
+                "(tailrace init). To hand on the braces, put the whole command into quotes",
+            )
 
 
 def _command(words: Sequence[str]) -> str | tuple[str, ...]:
