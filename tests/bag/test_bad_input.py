@@ -17,7 +17,7 @@ COMMAND = 'command = "x {a}"\n'
 SWEEP = COMMAND + "[parameters]\na = [1, 2]\n"
 
 FAULTS = {
-    "unknown key": ('comand = "x"\n', 1, "unknown key comand", "did you mean command?"),
+    "unknown key": ('comand = "x"\n', 1, "unknown key comand", "did you mean command? known"),
     "unknown nested key": (SWEEP + "[limits]\ntme = 3\n", 5, "limits.tme", "did you mean time?"),
     "unknown key of a range": (
         COMMAND + "[parameters.a]\nfrom = 1\ntill = 2\n",
@@ -62,6 +62,12 @@ FAULTS = {
         "a, index",
     ),
     "unused parameter": (SWEEP + "b = [3]\n", 4, "b is used nowhere", "$TAILRACE_PARAM_b"),
+    "a key of the bag among the parameters": (
+        SWEEP + "retries = 3\n",
+        4,
+        "retries is used nowhere",
+        "retries is also a key of the bag: move it above [parameters]; or put {retries} into",
+    ),
     "a placeholder that is none": (
         "command = \"awk '{print $1}'\"\n",
         1,

@@ -114,10 +114,16 @@ def test_only_failed_and_only_some_columns(swept: Path) -> None:
     assert lines[0] == '{"value.score":1,"task":0}'
 
 
+def test_two_formats_at_once_are_refused(swept: Path) -> None:
+    told = ask(swept, "results", "--json", "--csv")
+    assert told.code == 2 and "--csv and --json are given at once" in told.err
+    assert ask(swept, "results", "--json", "--parquet", "x").code == 2
+
+
 def test_an_unknown_column_names_those_there_are(swept: Path) -> None:
     told = ask(swept, "results", "--columns", "aplha")
     assert told.code == 2
-    assert "no column 'aplha'" in told.err and "did you mean alpha?" in told.err
+    assert "no column 'aplha'" in told.err and "  did you mean alpha? There are: task," in told.err
 
 
 def test_results_into_files_by_their_ending(swept: Path, tmp_path: Path) -> None:

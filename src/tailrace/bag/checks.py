@@ -116,7 +116,14 @@ def _check_used(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
             where = f"put {{{name}}} into command, env, inputs or outputs"
             other = f'or set unused = "ok" and read ${variable(name)}'
             message = f"the parameter {name} is used nowhere"
-            raise origin.bad(("parameters", name), message, f"{where}; {other}")
+            raise origin.bad(("parameters", name), message, f"{_key(name, origin)}{where}; {other}")
+
+
+def _key(name: str, origin: Origin) -> str:
+    """In TOML, all that follows [parameters] belongs to it."""
+    if name not in origin.keys:
+        return ""
+    return f"{name} is also a key of the bag: move it above [parameters]; or "
 
 
 def _check_variables(sweep: Sweep, origin: Origin) -> None:

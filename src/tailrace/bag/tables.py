@@ -42,6 +42,7 @@ class Origin:
     ) -> None:
         self.file = file
         self.flags = flags or {}
+        self.keys: frozenset[str] = frozenset()  # those of the file itself, once it is read
         self._text = text
         self._places: Places | None = None
 
@@ -138,8 +139,10 @@ class Table:
             raise self.bad(
                 key,
                 f"unknown key {self.label(key)}",
-                f"known here are {', '.join(sorted(self._known))}{near(key, self._known)}",
+                f"{meant(key, self._known)}known here are {', '.join(sorted(self._known))}",
             )
+        if not self.path:
+            self.origin.keys = frozenset(self._known)
 
     def label(self, key: str) -> str:
         return label((*self.path, key))
@@ -198,6 +201,12 @@ def near(word: str, known: tuple[str, ...] | list[str]) -> str:
     """`; did you mean alpha?`, or nothing."""
     found = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {found[0]}?" if found else ""
+
+
+def meant(word: str, known: tuple[str, ...] | list[str]) -> str:
+    """The same to stand first, before a long list."""
+    found = near(word, known)
+    return f"{found.removeprefix('; ')} " if found else ""
 
 
 def _is(value: Any, kinds: tuple[type, ...]) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 import click
 import msgspec
 
-from tailrace.bag.tables import near
+from tailrace.bag.tables import meant
 from tailrace.cli import screen
 from tailrace.errors import BadInput
 from tailrace.report.columns import find_columns, readable_twice
@@ -127,9 +127,8 @@ def _place(names: list[str], name: str) -> int:
     for known in (name, f"value.{name}", f"param.{name}"):
         if known in names:
             return names.index(known)
-    raise BadInput(
-        f"there is no column {name!r}", remedy=f"There are: {', '.join(names)}{near(name, names)}"
-    )
+    remedy = f"{meant(name, names)}There are: {', '.join(names)}"
+    raise BadInput(f"there is no column {name!r}", remedy=remedy)
 
 
 def _objects(objects: Iterable[dict[str, Any]], form: Format, out: TextIO) -> None:

@@ -28,10 +28,10 @@ FORMATS = ("table", "csv", "json", "jsonl")
     "`tailrace results 2 --failed --columns task,alpha,stderr` · `tailrace results -o all.parquet`"
 )
 @click.argument("bag", required=False)
-@click.option("--table", "form", flag_value="table", help="For people; the default, also piped.")
-@click.option("--csv", "form", flag_value="csv", help="One row per task.")
-@click.option("--json", "form", flag_value="json", help="A list of result objects.")
-@click.option("--jsonl", "form", flag_value="jsonl", help="One result object a line.")
+@click.option("--table", is_flag=True, help="For people; the default, also piped.")
+@click.option("--csv", is_flag=True, help="One row per task.")
+@click.option("--json", is_flag=True, help="A list of result objects.")
+@click.option("--jsonl", is_flag=True, help="One result object a line.")
 @click.option("--parquet", metavar="FILE", type=click.Path(path_type=Path), help="Write FILE.")
 @click.option("--output", "-o", metavar="FILE", type=click.Path(path_type=Path),
               help="Write FILE; its ending tells the format unless one is given.")  # fmt: skip
@@ -72,7 +72,11 @@ def _why(here: Stored, bag: int, result: Result) -> str:
 
 
 def _target(options: dict[str, Any]) -> tuple[Format, Path | None]:
-    form, parquet, output = options["form"], options["parquet"], options["output"]
+    forms = [name for name in FORMATS if options[name]]
+    if len(forms) > 1:
+        message = f"{' and '.join(f'--{name}' for name in forms)} are given at once"
+        raise BadInput(message, remedy="Give one of them.")
+    form, parquet, output = next(iter(forms), None), options["parquet"], options["output"]
     if parquet is not None:
         if form is not None or output is not None:
             message = "--parquet and another format or -o are given at once"
