@@ -117,13 +117,13 @@ def test_tasks_are_sent_in_a_seeded_order_that_is_the_same_each_time() -> None:
 
 
 def test_tasks_are_sent_in_the_order_of_a_permutation() -> None:
-    assert _order(Stage(), permutation=array("Q", [3, 1, 4, 0, 2]).tobytes()) == [3, 1, 4, 0, 2]
+    assert _order(Stage(), permutation=array("I", [3, 1, 4, 0, 2]).tobytes()) == [3, 1, 4, 0, 2]
 
 
 def test_a_restart_goes_on_in_the_same_permutation() -> None:
     stage = Stage()
     stage.host("a")
-    stage.submit(5, permutation=array("Q", [3, 1, 4, 0, 2]).tobytes())
+    stage.submit(5, permutation=array("I", [3, 1, 4, 0, 2]).tobytes())
     stage.pass_trial("a")
     stage.restart()
     stage.back("a")

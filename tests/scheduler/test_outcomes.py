@@ -438,7 +438,7 @@ def test_trying_again_what_did_not_fail_changes_nothing() -> None:
 def test_a_finished_bag_is_light() -> None:
     stage = Stage(check=False)
     stage.host("a")
-    bag = stage.submit(3000, permutation=array("Q", range(3000)).tobytes())
+    bag = stage.submit(3000, permutation=array("I", range(3000)).tobytes())
     while stage.phase(bag) == "running":
         for one in stage.offer("a"):
             stage.succeed(one, run_s=0.0001)

@@ -17,16 +17,12 @@ class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Retries(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How often each outcome is forgiven. A preemption never counts.
-
-    A host that vanishes takes with it what was only lying ready there, and nobody can tell that
-    from what had begun: so a lost attempt is forgiven often.
-    """
+    """How often each outcome is forgiven. A preemption never counts."""
 
     task_failed: int = 1
     over_limit: int = 0
-    host_failed: int = 20
-    lost: int = 20
+    host_failed: int = 5
+    lost: int = 5
     expired: int = 3
 
     def allowed(self, outcome: Outcome) -> int | None:
