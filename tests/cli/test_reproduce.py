@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import stat
 from pathlib import Path
 
 from tests.cli.conftest import ask, tailrace
@@ -47,6 +49,38 @@ def test_the_environment_is_the_workers(tmp_path: Path) -> None:
     assert told.out == in_run.out
     assert "TAILRACE_PARAM_n=6" in told.out and "OMP_NUM_THREADS=2" in told.out
     assert "its value: {'x': 6}" in told.err
+
+
+def test_the_environment_is_that_of_the_run_and_what_differs_is_named(tmp_path: Path) -> None:
+    run = ["run", "--quiet", "--", "printenv MINE; echo {}", ":::", "a"]
+    assert tailrace(tmp_path, *run, MINE="then", ONLY="then").code == 0
+    told = tailrace(tmp_path, "reproduce", "0", MINE="now", ALSO="now")
+    assert told.out == "then\na\n"
+    assert "this shell differs in ALSO, MINE, ONLY\n" in told.err
+    now = tailrace(tmp_path, "reproduce", "0", "--current-env", MINE="now")
+    assert now.out == "now\na\n" and "differs" not in now.err
+
+
+def test_an_attempt_made_by_resume_has_the_environment_of_resume(tmp_path: Path) -> None:
+    run = ["run", "--quiet", "--", 'test "$MINE" = now && echo {}', ":::", "a"]
+    assert tailrace(tmp_path, *run, MINE="then").code == 1
+    assert tailrace(tmp_path, "reproduce", "0", MINE="now").code == 1
+    assert tailrace(tmp_path, "retry").code == 0
+    assert tailrace(tmp_path, "resume", "--quiet", MINE="now").code == 0
+    assert tailrace(tmp_path, "reproduce", "0", MINE="later").code == 0
+
+
+def test_environments_are_for_their_owner_alone_and_may_be_deleted(tmp_path: Path) -> None:
+    assert tailrace(tmp_path, "run", "--quiet", "--", "echo", ":::", "a", SECRET="s3cret").code == 0
+    kept = tmp_path / ".tailrace/environments"
+    assert stat.S_IMODE((tmp_path / ".tailrace").stat().st_mode) == 0o700
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    modes = {stat.S_IMODE(file.stat().st_mode) for file in kept.iterdir()}
+    assert modes == {0o600}
+    assert b"s3cret" not in (tmp_path / ".tailrace/store.db").read_bytes()
+    shutil.rmtree(kept)
+    told = tailrace(tmp_path, "reproduce", "0")
+    assert (told.code, told.out) == (0, "a\n") and "that of the run was not kept" in told.err
 
 
 def test_a_bag_folder_that_is_gone_is_named(tmp_path: Path) -> None:

@@ -92,9 +92,8 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path) -> None:
     assert spawn.find("./tool", "") == "./tool"
 
 
-def test_gpus_are_shared_only_by_fractions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6,7")
-    gpus = Gpus(3000)
+def test_gpus_are_shared_only_by_fractions() -> None:
+    gpus = Gpus(3000, visible="4,6,7")
     assert gpus.take(500) == ["4"]
     assert gpus.take(500) == ["4"]
     assert gpus.take(2000) == ["6", "7"]

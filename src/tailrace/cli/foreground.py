@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,11 @@ NOT_STARTED = 127
 
 
 class Foreground:
-    def __init__(self, content: Bag, bag: int, index: int, attempt: int) -> None:
+    def __init__(
+        self, content: Bag, bag: int, index: int, attempt: int, own: Mapping[str, str]
+    ) -> None:
+        """`own` is the environment that a worker would pass on."""
+        self._own = own
         self._task = content.task(index)
         self._terms = content.shared()
         self._attempt = attempt
@@ -94,7 +99,7 @@ class Foreground:
 
     def _environment(self) -> dict[str, str]:
         needs = self._terms["needs"]
-        around = Surroundings(machine.capacity(self.folder, None, None, None))
+        around = Surroundings(machine.capacity(self.folder, None, None, None), self._own)
         order: dict[str, Any] = {
             "attempt": self._attempt, "index": self._task.index, "env": self._task.env,
         }  # fmt: skip

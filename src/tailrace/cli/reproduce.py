@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Mapping
 
 import click
 
@@ -12,7 +14,11 @@ from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
 from tailrace.quantities import show_duration, show_size
 from tailrace.server import reading
+from tailrace.server.environments import OURS, Environments
 from tailrace.server.reading import AttemptFacts
+
+MOST_NAMES = 12
+FLEETING = ("_", "OLDPWD", "PWD", "SHLVL")
 
 
 @click.command(
@@ -20,10 +26,12 @@ from tailrace.server.reading import AttemptFacts
 )
 @click.argument("task")
 @click.option("--bag", help="Number or name; default: the newest.")
-def command(task: str, bag: str | None) -> int:
+@click.option("--current-env", is_flag=True, help="With the environment of this shell instead.")
+def command(task: str, bag: str | None, current_env: bool) -> int:
     """Run TASK here in the foreground: same command, files and environment as in the run.
 
-    TASK is a number, values such as alpha=0.1,seed=3, or BAG/TASK. A task with staged files gets a
+    TASK is a number, values such as alpha=0.1,seed=3, or BAG/TASK. The environment is that of the
+    command which ran it; what differs from this shell is named. A task with staged files gets a
     fresh folder, which is kept and named at the end. Nothing is recorded; the exit code is the
     task's. Its output is its own; what tailrace says goes to stderr.
     """
@@ -35,7 +43,8 @@ def command(task: str, bag: str | None) -> int:
         last = _decisive(here, facts.bag, index)
         # Commands and rows of a CSV are read from the store only now.
         say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
-        run = Foreground(content, facts.bag, index, last.attempt if last else 0)
+        env = _environment(here, last) if not current_env else os.environ
+        run = Foreground(content, facts.bag, index, last.attempt if last else 0, env)
     say(f"in {run.folder}")
     _tell_limits(content)
     code = run.run()
@@ -53,6 +62,29 @@ def _decisive(here: Stored, bag: int, index: int) -> AttemptFacts | None:
     found = list(reading.attempts(here.link, bag, index))
     best = [attempt for attempt in found if attempt.accepted] or found
     return best[-1] if best else None
+
+
+def _environment(here: Stored, last: AttemptFacts | None) -> Mapping[str, str]:
+    """As the attempt had it. Only names are told: values may be secrets."""
+    if last is None:
+        return os.environ
+    kept = None if last.lease is None else Environments(here.folder).of(last.lease)
+    if kept is None:
+        say("with the environment of this shell: that of the run was not kept")
+        return os.environ
+    names = differing(kept, os.environ)
+    if names:
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        listed = ", ".join(names[:MOST_NAMES]) + more
+        say(f"environment as in the run; this shell differs in {screen.plain(listed)}")
+    return kept
+
+
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    """Names, without those that no task has and those that differ from line to line in a shell."""
+    names = sorted(one.keys() | other.keys())
+    told = (name for name in names if name not in FLEETING and not name.startswith(OURS))
+    return [name for name in told if one.get(name) != other.get(name)]
 
 
 def _tell_limits(content: Bag) -> None:

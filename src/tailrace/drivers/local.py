@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from tailrace.drivers.driver import Gone
@@ -45,11 +46,14 @@ class LocalDriver:
         self._guard = threading.Lock()
         self._closed = False
         self.capacity: list[str] = []  # arguments that bound what a worker offers
+        self.environment = dict(os.environ)  # of the workers, and so of their tasks
+        self.before_start: Callable[[int], None] = lambda lease: None
 
     def start(self, lease: int, ends_us: int) -> None:
         with self._guard:
             if lease in self._workers or self._closed:
                 return
+            self.before_start(lease)
             place = self._free_place()
             self._workers[lease] = worker = self._spawn(lease, place)
         threading.Thread(target=self._watch, args=(lease, worker), daemon=True).start()
@@ -70,7 +74,7 @@ class LocalDriver:
                     stdout=log,
                     stderr=log,
                     pass_fds=[theirs],
-                    env={**os.environ, "TAILRACE_TOKEN": self._token},
+                    env={**self.environment, "TAILRACE_TOKEN": self._token},
                     start_new_session=True,  # Ctrl-C is ours to handle
                 )
         except OSError as error:

@@ -15,6 +15,7 @@ from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.app import App
 from tailrace.server.batch import NewBag
+from tailrace.server.environments import Environments
 from tailrace.server.http import http_server, listen
 from tailrace.server.world import World
 
@@ -71,6 +72,8 @@ class Embedded:
             world.machines.gone,
         )
         driver.capacity = self._capacity.arguments()
+        kept = Environments(world.folder)
+        driver.before_start = lambda lease: kept.keep(lease, driver.environment)
         world.machines.drivers[self._pool.name] = driver
         world.lock.announce(self.address, self._token)
         self._http = http_server(App(world, self._token))

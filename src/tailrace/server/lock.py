@@ -26,7 +26,7 @@ class Lock:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "server.json"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # outputs, addresses, a token
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 Json = Dict[str, Any]
 
 
 class Surroundings:
-    def __init__(self, capacity: Mapping[str, int]) -> None:
-        self._own = {
-            name: value for name, value in os.environ.items() if not name.startswith("TAILRACE_")
-        }
+    def __init__(
+        self, capacity: Mapping[str, int], own: Optional[Mapping[str, str]] = None
+    ) -> None:
+        """`own` is the environment to pass on; this process's own unless given."""
+        own = os.environ if own is None else own
+        self._own = {name: value for name, value in own.items() if not name.startswith("TAILRACE_")}
         self._of_bag: Dict[int, Dict[str, str]] = {}  # by identity of its terms
-        self._gpus = Gpus(capacity.get("gpus", 0))
+        self._gpus = Gpus(capacity.get("gpus", 0), own.get("CUDA_VISIBLE_DEVICES", ""))
 
     def forget_bags(self) -> None:
         self._of_bag.clear()
@@ -49,9 +51,8 @@ class Gpus:
     """Which devices are in use, in thousandths. Whole ones go to tasks that need whole ones;
     several tasks with a fraction each share the fullest that still has room."""
 
-    def __init__(self, thousandths: int) -> None:
-        given = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-        names = [name for name in given.split(",") if name]
+    def __init__(self, thousandths: int, visible: str = "") -> None:
+        names = [name for name in visible.split(",") if name]
         names = names or [str(number) for number in range(thousandths // 1000)]
         self._used = dict.fromkeys(names, 0)
 
