@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 
 from tailrace.drivers.driver import Driver
 from tailrace.scheduler.decisions import Acquire, Release
@@ -22,10 +22,10 @@ Tell = Callable[[LeaseChanged], None]  # from any thread
 
 
 class MachineRoom:
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Tell, thread: Executor) -> None:
         self._tell = tell
         self.drivers: dict[str, Driver] = {}
-        self._thread = ThreadPoolExecutor(1, "drivers")
+        self._thread = thread
 
     def call(self, call: DriverCall, pool: str) -> None:
         self._thread.submit(self._guarded, pool, self._call, call)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from pathlib import Path
 
 from tailrace.server.content import Contents
@@ -19,13 +19,18 @@ log = logging.getLogger("tailrace.server")
 
 class Porter:
     def __init__(
-        self, store: Store, contents: Contents, scratch: Path, published: Callable[[int], None]
+        self,
+        store: Store,
+        contents: Contents,
+        scratch: Path,
+        published: Callable[[int], None],
+        thread: Executor,
     ) -> None:
         self._store = store
         self._contents = contents
         self._scratch = scratch
         self._published = published
-        self._thread = ThreadPoolExecutor(1, "publishing")
+        self._thread = thread
         self._carried: dict[int, None] = {}
         self.failed: dict[int, str] = {}  # attempts whose outputs could not be moved, and why
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from tailrace.errors import StoreError
 from tailrace.pools.terms import Pool
@@ -41,26 +44,51 @@ class Unavailable(Exception):
     """Nothing can be committed just now: ask again."""
 
 
+def _thread(name: str) -> Executor:
+    return ThreadPoolExecutor(1, name)
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """What a world is made of. The fault tests put in a simulated clock, disk and threads, and
+    faulty ones of the others."""
+
+    store: Callable[[Path], Store] = Store
+    clock: Callable[[], Clock] = Clock
+    thread: Callable[[str], Executor] = _thread
+    desk: type[Desk] = Desk
+    cycle: type[Cycle] = Cycle
+    machines: type[MachineRoom] = MachineRoom
+    porter: type[Porter] = Porter
+
+
 class World:
     def __init__(
-        self, folder: Path, pools: tuple[Pool, ...], *, check: bool = False, journal: bool = True
+        self,
+        folder: Path,
+        pools: tuple[Pool, ...],
+        *,
+        check: bool = False,
+        journal: bool = True,
+        parts: Parts | None = None,
     ) -> None:
+        parts = parts or Parts()
         self.folder = folder
         self.lock = Lock(folder)
-        self.store = Store(folder / "store.db")
+        self.store = parts.store(folder / "store.db")
         self.store.begin_epoch()
-        self.clock = Clock()
+        self.clock = parts.clock()
         self.store.remember_pools(pools, self.clock.now())
         contents = Contents(self.store, str(folder / "scratch"))
         content = Content(contents.task, contents.shared)
 
         def make() -> Desk:
             now = self.clock.now()
-            return Desk(self.store, content, pools, now, check=check, journal=journal)
+            return parts.desk(self.store, content, pools, now, check=check, journal=journal)
 
-        self._cycle = Cycle(self.store, make)
-        self.machines = MachineRoom(self._from_any_thread)
-        self.porter = Porter(self.store, contents, folder / "scratch", self._published)
+        scratch, carrier = folder / "scratch", parts.thread("publishing")
+        self._cycle = parts.cycle(self.store, make)
+        self.machines = parts.machines(self._from_any_thread, parts.thread("drivers"))
+        self.porter = parts.porter(self.store, contents, scratch, self._published, carrier)
         self.trouble = ""  # why nothing can be committed just now
         self._failing_since: float | None = None
         self._tickets = 0
