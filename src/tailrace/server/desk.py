@@ -38,16 +38,13 @@ from tailrace.scheduler.journal import Page
 from tailrace.scheduler.leases import STANDING
 from tailrace.scheduler.state import Attempt
 from tailrace.server.batch import Batch, NewBag
+from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
 from tailrace.server.protocol import Start, WorkReply, WorkRequest, WorkResult
 from tailrace.server.store import Store
 
-SECOND_US = 1_000_000
 SCAN_US = SECOND_US  # how often silence is looked for
 REMIND_US = 2 * SECOND_US  # a worker that still holds what it was told to drop is told again
-MOST_WAIT_US = 60 * SECOND_US
-
-Ticket = int
 
 
 class Content(msgspec.Struct, frozen=True):
@@ -77,22 +74,6 @@ class Session:
         self.told: dict[int, int] = {}  # attempts it was told to drop, and when
 
 
-class Call:
-    """A call in hand: waiting for the cycle, answered by it, or parked."""
-
-    __slots__ = ("ack", "answer", "held", "old", "request", "start", "ticket", "until_us")
-
-    def __init__(self, ticket: Ticket, request: WorkRequest, now: int) -> None:
-        self.ticket = ticket
-        self.request = request
-        self.until_us = now + min(int(request.wait_s * SECOND_US), MOST_WAIT_US)
-        self.ack: list[int] = []
-        self.held: dict[int, None] = {}
-        self.old = False  # an earlier call of this worker, or one of an earlier session
-        self.answer = False
-        self.start: list[Attempt] = []
-
-
 class Released(msgspec.Struct):
     """What may leave now that it is committed."""
 
@@ -120,7 +101,7 @@ class Desk:
         self._pools = {pool.name: pool for pool in pools}
         self._waiting: list[Call] = []
         self._events: list[tuple[AnyEvent, NewBag | None]] = []
-        self._parked: dict[str, Call] = {}
+        self._parked = Parked()
         self._answered: list[Call] = []
         self._sessions: dict[str, Session] = {}
         self._scan_us = now + SCAN_US
@@ -146,10 +127,10 @@ class Desk:
     def hang_up(self, ticket: Ticket) -> None:
         """The caller has gone: a parked call is no offer any more."""
         self._waiting = [call for call in self._waiting if call.ticket != ticket]
-        for host, call in list(self._parked.items()):
-            if call.ticket == ticket:
-                del self._parked[host]
-                self._events.append((OfferWithdrawn(host), None))
+        host = self._parked.host_of(ticket)
+        if host is not None:
+            self._parked.take(host)
+            self._events.append((OfferWithdrawn(host), None))
 
     def tell(self, event: AnyEvent, new: NewBag | None = None) -> None:
         """Anything else that happens: a bag handed in or changed, a lease that is gone."""
@@ -161,12 +142,12 @@ class Desk:
     # the cycle
 
     def busy(self) -> bool:
-        return bool(self._waiting or self._events)
+        return bool(self._waiting or self._events or self._ledger.unwritten)
 
     def next_wakeup(self) -> int:
-        times = [self._scan_us, *(call.until_us for call in self._parked.values())]
+        soon = min(self._scan_us, self._parked.next_end())
         alarm = self.scheduler.next_wakeup()
-        return min(times) if alarm is None else min(alarm, *times)
+        return soon if alarm is None else min(alarm, soon)
 
     def work(self, now: int) -> Batch:
         """Everything that waits goes through the scheduler, in the order it came."""
@@ -199,8 +180,8 @@ class Desk:
 
     def abandoned(self) -> list[Ticket]:
         """All calls in hand, when the desk itself is thrown away."""
-        calls = [*self._waiting, *self._answered, *self._parked.values()]
-        return [call.ticket for call in calls]
+        calls = [*self._waiting, *self._answered]
+        return [*(call.ticket for call in calls), *self._parked.tickets()]
 
     # inside the cycle
 
@@ -285,7 +266,7 @@ class Desk:
 
     def _supersede(self, host: str) -> None:
         """A newer call of the same worker: the parked one is of no use, but deserves its end."""
-        before = self._parked.pop(host, None)
+        before = self._parked.take(host)
         if before is not None:
             before.old = True
             self._answer(before)
@@ -303,7 +284,7 @@ class Desk:
             told = self._sessions[call.request.host].told
             dues = [told[attempt] + REMIND_US for attempt in call.held if attempt in told]
             call.until_us = min([call.until_us, *dues])
-            self._parked[call.request.host] = call
+            self._parked.park(call)
 
     def _withdraw(self, call: Call) -> None:
         """An answered call is no open offer. The scheduler closes those it matched itself."""
@@ -331,12 +312,19 @@ class Desk:
 
     def _wake_parked(self, now: int) -> None:
         """Rule 7: a waiting call is answered at once when there is news, or when its time is up."""
-        for host, call in list(self._parked.items()):
-            if now >= call.until_us or (self._ledger.touched(host) and self._has_news(call, now)):
-                del self._parked[host]
-                self._sessions[host].seen_us = now
-                self._answer(call)
-                self._withdraw(call)
+        for host in self._parked.due(now):
+            self._wake(host, now)
+        for host in self._ledger.touched():
+            call = self._parked.get(host)
+            if call is not None and self._has_news(call, now):
+                self._wake(host, now)
+
+    def _wake(self, host: str, now: int) -> None:
+        call = self._parked.take(host)
+        assert call is not None
+        self._sessions[host].seen_us = now
+        self._answer(call)
+        self._withdraw(call)
 
     def _look_for_silence(self, now: int) -> None:
         """Rule 5: after a start nothing is silent before every worker could have called."""

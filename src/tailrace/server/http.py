@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
@@ -58,8 +57,3 @@ def http_server(app: Any) -> Http:
         timeout_graceful_shutdown=1,
     )
     return Http(config)
-
-
-async def serve(server: Http, sock: socket.socket) -> None:
-    await server.serve(sockets=[sock])
-    await asyncio.sleep(0)

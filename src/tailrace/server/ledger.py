@@ -93,6 +93,11 @@ class Ledger:
     def published(self, attempt: int) -> None:
         self._published.append(attempt)
 
+    @property
+    def unwritten(self) -> bool:
+        """Something was published that the tables do not know of yet."""
+        return bool(self._published)
+
     def enter(self, event: AnyEvent, decisions: list[AnyDecision]) -> None:
         if self._journal:
             self._page.enter(self._now, event, decisions)
@@ -116,9 +121,9 @@ class Ledger:
             self._batch.journal = encode_page(self._page)
         return self._batch
 
-    def touched(self, host: str) -> bool:
-        """Was something decided in this cycle that this host must hear of?"""
-        return host in self._touched
+    def touched(self) -> list[str]:
+        """Hosts that must hear of something decided in this cycle."""
+        return list(self._touched)
 
     def take_driver_calls(self) -> list[DriverCall]:
         calls = list(self._driver)
@@ -198,9 +203,7 @@ class Ledger:
 
     def _release(self, one: Release) -> None:
         self._driver.append(one)
-        for host in self._state.hosts.values():
-            if host.lease == one.lease:
-                self._touched[host.id] = None
+        self._touched.update(dict.fromkeys(self._state.on_lease.get(one.lease, {})))
 
     def _exclude(self, one: Exclude) -> None:
         for bag in self._state.bags.values():
