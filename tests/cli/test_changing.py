@@ -16,7 +16,7 @@ def test_retry_without_a_server_reopens_and_resume_runs(copied: Path) -> None:
     assert "tailrace resume 1" in told.out
     bag = ask(copied, "status", "--json").json["bags"][0]
     assert (bag["failed"], bag["left"], bag["state"]) == (1, 1, "interrupted")
-    assert tailrace(copied, "resume", "--quiet").code == 1
+    assert tailrace(copied, "resume", "--quiet", "--price", "0").code == 1
     rows = ask(copied, "results", "--json").json
     assert rows[0]["cost"] == paid, "a run at another price leaves earlier bills as they were"
     assert rows[4]["attempts"] == 4 and rows[1]["attempts"] == 2

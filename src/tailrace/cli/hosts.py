@@ -13,7 +13,7 @@ from tailrace.cli.stored import Stored, stored
 from tailrace.quantities import show_size
 from tailrace.report import words
 from tailrace.server import reading
-from tailrace.server.reading import HostFacts
+from tailrace.server.reading import HostFacts, HostWork
 
 HEAD = ("host", "name", "pool", "kind", "cores", "memory", "attempts", "out", "booked", "state")
 NUMBERS = ("cores", "memory", "attempts", "out", "booked")
@@ -27,19 +27,19 @@ def command(as_json: bool) -> int:
     `out` are attempts a host holds, `booked` failures laid to it rather than to a task.
     """
     with stored() as here:
-        found = reading.hosts(here.link)
+        work = reading.host_work(here.link)
+        found = [(host, work.get(host.row.host, HostWork())) for host in reading.hosts(here.link)]
         if as_json:
-            good = succeeded(here)
-            told = [_told(here, host, good.get(host.row.host, 0)) for host in found]
+            told = [_told(here, *one) for one in found]
             click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
         elif not found:
             click.echo("No host has worked here yet.")
         else:
-            screen.print_table(screen.table(HEAD, [_row(here, host) for host in found], NUMBERS))
+            screen.print_table(screen.table(HEAD, [_row(here, *one) for one in found], NUMBERS))
     return 0
 
 
-def _row(here: Stored, host: HostFacts) -> tuple[object, ...]:
+def _row(here: Stored, host: HostFacts, work: HostWork) -> tuple[object, ...]:
     capacity = host.row.capacity
     return (
         host.row.host,
@@ -48,39 +48,38 @@ def _row(here: Stored, host: HostFacts) -> tuple[object, ...]:
         host.row.kind,
         f"{capacity.get('cores', 0) / 1000:g}",
         show_size(capacity.get("memory", 0)),
-        f"{host.attempts:,}",
-        f"{host.live:,}" if here.served else "0",
+        f"{work.attempts:,}",
+        f"{work.live:,}" if here.served else "0",
         f"{host.row.booked:,}",
-        state(here, host),
+        state(here, host, work),
     )
 
 
-def state(here: Stored, host: HostFacts) -> str:
+def state(here: Stored, host: HostFacts, work: HostWork) -> str:
     left = host.row.excluded_until_us - time.time_ns() // 1000
     if left > 0:
         return f"excluded for {words.duration(left)} more"
-    if here.served and host.live:
+    if here.served and work.live:
         return "at work"
     return f"last noted {words.moment(host.last_seen_us)[:19]}"
 
 
 def succeeded(here: Stored) -> dict[str, int]:
     """Attempts by host. A host's own row is written at each doubling only."""
-    query = "SELECT host, count(*) FROM attempts WHERE outcome = 'succeeded' GROUP BY host"
-    return dict(here.link.execute(query).fetchall())
+    return {host: work.succeeded for host, work in reading.host_work(here.link).items()}
 
 
-def _told(here: Stored, host: HostFacts, good: int) -> dict[str, Any]:
+def _told(here: Stored, host: HostFacts, work: HostWork) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.to_builtins(host.row)
     row.pop("type", None)
     return {
         **row,
         "booked": host.row.booked,
-        "succeeded": good,
+        "succeeded": work.succeeded,
         "about": host.about,
         "first_seen_us": host.first_seen_us,
         "last_seen_us": host.last_seen_us,
-        "attempts": host.attempts,
-        "live": host.live,
-        "state": state(here, host),
+        "attempts": work.attempts,
+        "live": work.live,
+        "state": state(here, host, work),
     }

@@ -11,7 +11,7 @@ import click
 @click.argument("bag", required=False)
 @click.option("--cores", "-j", type=float, help="Cores of this machine to use; default: all.")
 @click.option("--memory", help="Memory of this machine to use; default: nearly all.")
-@click.option("--price", help="What this machine costs: '0.10 USD/h'; default 0.")
+@click.option("--price", help="What this machine costs: '0.10 USD/h'; default: as before.")
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the end as JSON.")

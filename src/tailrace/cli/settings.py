@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.textfile import read_text
@@ -23,6 +24,7 @@ from tailrace.quantities import duration_us, money
 
 PROJECT = "tailrace.toml"
 DEFAULT = "default"
+LOCAL = "local"  # the pool of this machine
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def origin(self, name: str) -> str:
         """`--cores`, `TAILRACE_CORES`, `tailrace.toml:3` or `default`."""
         return self.origins[name]
+
+    def said_now(self, name: str) -> bool:
+        """With this very command, not in a file."""
+        return self.origins[name] in (f"--{name}", SETTINGS[name].variable)
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -66,9 +72,15 @@ def gather(flags: Mapping[str, Any], folder: Path, bag_file: Path | None = None)
     return merged
 
 
-def local_pool(settings: Settings) -> Pool:
-    """The machine this runs on, under the terms the settings name."""
-    return Pool("local", billing=_billing(settings.price, settings.minimum))
+def local_pool(settings: Settings, agreed: Billing | None = None) -> Pool:
+    """The machine this runs on, under the terms the settings name. `agreed` are those of the bag,
+    which hold until its owner says otherwise where he stands: by a flag or the environment."""
+    billing = _billing(settings.price, settings.minimum)
+    if agreed is not None:
+        terms = billing if settings.said_now("price") else agreed
+        least = billing if settings.said_now("minimum") else agreed
+        billing = replace(terms, minimum_us=least.minimum_us)
+    return Pool(LOCAL, billing=billing)
 
 
 def _billing(price: str, minimum_us: int) -> Billing:

@@ -16,6 +16,7 @@ from tailrace.cli import place, settings
 from tailrace.cli.live import view_for
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.errors import BadInput, Exit
+from tailrace.pools.terms import Billing, Pool
 from tailrace.report.words import duration
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Capacity, Embedded
@@ -35,17 +36,34 @@ def prepare(bag: Bag, options: dict[str, Any]) -> settings.Settings:
 def start(bag: Bag, options: dict[str, Any]) -> int:
     loaded = prepare(bag, options)
     folder = place.for_run(Path(bag.spec.folder))
-    return drive(folder, loaded, options, lambda server: server.submit(bag))
+    pool = settings.local_pool(loaded)
+    return drive(folder, loaded, pool, options, lambda server: server.submit(bag))
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
-    loaded = settings.load(_flags(options), folder.parent)
+    bag_file, agreed = _submitted(folder, number)
+    loaded = settings.load(_flags(options), folder.parent, bag_file)
+    pool = settings.local_pool(loaded, agreed)
 
     def begin(server: Embedded) -> int:
         server.resume(number)
         return number
 
-    return drive(folder, loaded, options, begin)
+    return drive(folder, loaded, pool, options, begin)
+
+
+def _submitted(folder: Path, number: int) -> tuple[Path | None, Billing | None]:
+    """The file whose [settings] the bag was run with, if it is still there, and its price."""
+    from tailrace.server import bills, reading
+
+    link = reading.open_store(folder)
+    try:
+        spec, row = reading.content(link, number).spec, reading.bag_row(link, number)
+        agreed = bills.agreed(link, number, settings.LOCAL, row.submitted_us)
+    finally:
+        link.close()
+    file = Path(spec.folder, Path(spec.source).name)
+    return (file if spec.syntax == "braces" and file.is_file() else None), agreed
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
@@ -56,13 +74,13 @@ def _flags(options: dict[str, Any]) -> dict[str, Any]:
 def drive(
     folder: Path,
     loaded: settings.Settings,
+    pool: Pool,
     options: dict[str, Any],
     begin: Callable[[Embedded], int],
 ) -> int:
     logging.basicConfig(format="tailrace: %(message)s", level=logging.WARNING)
     quiet = options["quiet"] or options["as_json"]
     capacity = Capacity(loaded.cores, loaded.memory)
-    pool = settings.local_pool(loaded)
     server = Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
     view = view_for(quiet=quiet)
     say = _sayer(options["quiet"])

@@ -11,9 +11,10 @@ from tailrace.cli import screen, standing
 from tailrace.cli.choosing import choose
 from tailrace.cli.stored import Stored, stored
 from tailrace.cli.wrong import went_wrong
+from tailrace.quantities import show_money
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup
-from tailrace.server import reading
+from tailrace.server import bills, reading
 from tailrace.server.reading import BagFacts
 
 HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
@@ -97,6 +98,8 @@ def show_one(here: Stored, facts: BagFacts) -> None:
     click.echo(f"bag {facts.bag} ({screen.plain(facts.name)}): {state}{why and f': {why}'}")
     click.echo(f"  {_counts(here, facts)}")
     click.echo(f"  submitted {words.moment(facts.submitted_us)} in {screen.plain(folder)}")
+    for text in _money(here, facts):
+        click.echo(f"  {text}")
     _print_failures(went_wrong(here.link, facts.bag))
     click.echo(f"  {_server(here)}")
     _print_next(here, facts)
@@ -110,6 +113,21 @@ def _counts(here: Stored, facts: BagFacts) -> str:
         parts.append(f"{facts.live:,} sent")
     took = words.duration(_took_us(here, facts))
     return f"{words.count(facts.count, 'task')}: {', '.join(parts)}; {took}"
+
+
+def _spent(here: Stored, facts: BagFacts) -> dict[str, int]:
+    return bills.spent(here.link, facts.bag, here.now_us)
+
+
+def _money(here: Stored, facts: BagFacts) -> list[str]:
+    """What was spent of what may be, where anything costs or is bounded."""
+    budget = reading.bag_row(here.link, facts.bag).terms.budget
+    spent = _spent(here, facts)
+    return [
+        f"{show_money(unit, spent.get(unit, 0))} spent"
+        + (f" of {show_money(unit, budget[unit])}" if unit in budget else "")
+        for unit in dict.fromkeys([*spent, *budget])
+    ]
 
 
 def _print_failures(groups: list[FailureGroup]) -> None:
@@ -153,5 +171,6 @@ def _facts(here: Stored, facts: BagFacts) -> dict[str, Any]:
         "state": standing.phase(facts, served=here.served),
         "left": standing.left(facts),
         "took_us": _took_us(here, facts),
+        "spent": {unit: micros / 1e6 for unit, micros in _spent(here, facts).items()},
         "next": [step for step, _ in standing.next_steps(facts, served=here.served)],
     }

@@ -1,4 +1,4 @@
-"""What leases cost by the terms of their pools, and what of it each result costs."""
+"""What leases cost, as the budget counts it, and what of it each result costs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import msgspec
 
 from tailrace.pools.terms import Billing, Pool
 from tailrace.quantities import show_duration, show_money
+from tailrace.scheduler.money import cost_until
 from tailrace.scheduler.rows import LeaseRow
+from tailrace.server.clock import Clock
 
 _PER = {1_000_000: "second", 60_000_000: "minute", 3_600_000_000: "hour", 86_400_000_000: "day"}
 
@@ -19,25 +21,39 @@ class Bill(msgspec.Struct, frozen=True):
     currency: str = ""
 
 
-class Tariffs:
-    """The terms of each pool over time: a lease is billed by those it was taken under."""
-
-    def __init__(self, link: sqlite3.Connection) -> None:
-        self._known: dict[str, list[tuple[int, Billing]]] = {}
-        for name, since, row in link.execute("SELECT * FROM pools ORDER BY name, since_us DESC"):
-            billing = msgspec.json.decode(row, type=Pool).billing
-            self._known.setdefault(name, []).append((since, billing))
-
-    def of(self, lease: LeaseRow) -> Billing:
-        """Free when nothing is known."""
-        known = self._known.get(lease.pool, [])
-        return next((terms for since, terms in known if since <= lease.wanted_us), Billing())
+def bill(lease: LeaseRow, now_us: int | None = None) -> Bill:
+    """One that is not known to be gone is paid until now, or its end: the scheduler books it so,
+    also when no server runs."""
+    now = Clock().now() if now_us is None else now_us
+    billing = lease.billing
+    micros = cost_until(lease, now if lease.gone_us is None else lease.gone_us)
+    return Bill(micros // billing.price if billing.price else 0, micros, billing.currency)
 
 
-def bill(lease: LeaseRow, billing: Billing, now_us: int) -> Bill:
-    """From the moment it was wanted, as the budget counts it."""
-    lasted = max((lease.gone_us or now_us) - lease.wanted_us, 0)
-    return Bill(billing.units(lasted), billing.cost(lasted), billing.currency)
+def spent(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> dict[str, int]:
+    """Micro-units by currency; those in which nothing was paid are left out."""
+    total: dict[str, int] = {}
+    for lease in leases(link, bag):
+        paid = bill(lease, now_us)
+        if paid.micros:
+            total[paid.currency] = total.get(paid.currency, 0) + paid.micros
+    return total
+
+
+def leases(link: sqlite3.Connection, bag: int) -> list[LeaseRow]:
+    """Those the bag pays."""
+    rows = link.execute("SELECT row FROM leases WHERE bag = ? ORDER BY lease", (bag,))
+    return [msgspec.json.decode(row[0], type=LeaseRow) for row in rows]
+
+
+def agreed(link: sqlite3.Connection, bag: int, pool: str, submitted_us: int) -> Billing | None:
+    """The terms the bag had last: of its newest lease there, else of the pool when it came."""
+    of_leases = [lease.billing for lease in leases(link, bag) if lease.pool == pool]
+    if of_leases:
+        return of_leases[-1]
+    query = "SELECT row FROM pools WHERE name = ? AND since_us <= ? ORDER BY since_us DESC LIMIT 1"
+    found = link.execute(query, (pool, submitted_us)).fetchone()
+    return None if found is None else msgspec.json.decode(found[0], type=Pool).billing
 
 
 def price(billing: Billing) -> str:
@@ -50,17 +66,14 @@ def price(billing: Billing) -> str:
 
 
 class Shares:
-    """Each attempt carries the part of its lease's bill that its run time is of all run time."""
+    """Each attempt carries the part of its lease's bill that its run time is of all run time of the
+    bag that pays; one on a lease of another bag costs nothing."""
 
-    def __init__(self, link: sqlite3.Connection, bag: int, now_us: int) -> None:
+    def __init__(self, link: sqlite3.Connection, bag: int, now_us: int | None = None) -> None:
         self._link, self._bag = link, bag
-        tariffs = Tariffs(link)
-        bills = {
-            lease.lease: bill(lease, tariffs.of(lease), now_us)
-            for lease in _leases(link, bag)
-            if tariffs.of(lease).price
-        }
-        ran = _run_times(link) if bills else {}
+        now = max(now_us or 0, Clock().now())
+        bills = {x.lease: bill(x, now) for x in leases(link, bag) if x.billing.price}
+        ran = _run_times(link, bag) if bills else {}
         self._per_us = {
             lease: (paid.currency, paid.micros / 1e6 / ran[lease])
             for lease, paid in bills.items()
@@ -84,15 +97,6 @@ class Shares:
         return cost
 
 
-def _leases(link: sqlite3.Connection, bag: int) -> list[LeaseRow]:
-    """Those that carried attempts of the bag, whoever pays."""
-    query = (
-        "SELECT row FROM leases WHERE lease IN"
-        " (SELECT DISTINCT lease FROM attempts WHERE bag = ?) ORDER BY lease"
-    )
-    return [msgspec.json.decode(row[0], type=LeaseRow) for row in link.execute(query, (bag,))]
-
-
-def _run_times(link: sqlite3.Connection) -> dict[int, int]:
-    query = "SELECT lease, sum(run_us) FROM attempts WHERE lease IS NOT NULL GROUP BY lease"
-    return {lease: ran or 0 for lease, ran in link.execute(query)}
+def _run_times(link: sqlite3.Connection, bag: int) -> dict[int, int]:
+    query = "SELECT lease, sum(run_us) FROM attempts WHERE bag = ? AND lease > 0 GROUP BY lease"
+    return {lease: ran or 0 for lease, ran in link.execute(query, (bag,))}

@@ -15,7 +15,7 @@ from tailrace.bag.bag import Bag
 from tailrace.bag.outcome import Outcome
 from tailrace.errors import BadInput, StoreError
 from tailrace.report.record import Result
-from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow
+from tailrace.scheduler.rows import BagRow, HostRow
 from tailrace.server import migrations
 from tailrace.server.bills import Shares
 from tailrace.server.protocol import WorkResult
@@ -66,8 +66,14 @@ class HostFacts(msgspec.Struct, frozen=True):
     about: dict[str, Any]
     first_seen_us: int
     last_seen_us: int
-    attempts: int
-    live: int
+
+
+class HostWork(msgspec.Struct, frozen=True):
+    """What a host was sent, counted from the attempts."""
+
+    attempts: int = 0
+    succeeded: int = 0
+    live: int = 0
 
 
 def open_store(folder: Path) -> sqlite3.Connection:
@@ -125,8 +131,8 @@ def bag(link: sqlite3.Connection, number: int) -> BagFacts:
         "SELECT count(*), coalesce(sum(outcome = 'succeeded'), 0) FROM results WHERE bag = ?",
         (number,),
     ).fetchone()
-    live = link.execute(
-        "SELECT count(*) FROM attempts WHERE outcome IS NULL AND bag = ?", (number,)
+    live = link.execute(  # the plus: by the index of live attempts, not by that of all tasks
+        "SELECT count(*) FROM attempts WHERE outcome IS NULL AND +bag = ?", (number,)
     ).fetchone()[0]
     return BagFacts(
         number, row.terms.name, row.phase, row.why, row.terms.count, good, done - good, live,
@@ -135,13 +141,14 @@ def bag(link: sqlite3.Connection, number: int) -> BagFacts:
 
 
 def last_moment(link: sqlite3.Connection, number: int) -> int:
-    """When anything last happened to the bag."""
+    """When anything last happened to the bag: as the feed says, or an attempt that has not ended.
+    Both are found by their indexes, however long the bag is."""
     queries = (
-        "SELECT max(at_us) FROM feed WHERE bag = ?",
-        "SELECT max(max(sent_us, coalesce(ended_us, 0))) FROM attempts WHERE bag = ?",
+        "SELECT at_us FROM feed WHERE bag = ? ORDER BY n DESC LIMIT 1",
+        "SELECT max(sent_us) FROM attempts WHERE outcome IS NULL AND +bag = ?",
     )
-    found = [link.execute(query, (number,)).fetchone()[0] or 0 for query in queries]
-    return max(bag_row(link, number).submitted_us, *found)
+    found = [link.execute(query, (number,)).fetchone() for query in queries]
+    return max(bag_row(link, number).submitted_us, *(row[0] or 0 for row in found if row))
 
 
 def has_bag(link: sqlite3.Connection, number: int) -> bool:
@@ -189,7 +196,7 @@ def results(link: sqlite3.Connection, number: int) -> Iterator[Result]:
     """One per task, in the order of their numbers; those without a result have no outcome."""
     of = content(link, number)
     pools: dict[bytes, str] = {}
-    shares = Shares(link, number, last_moment(link, number))
+    shares = Shares(link, number)
     expected = 0
     for row in link.execute(RESULTS, (number,)):
         for index in range(expected, row[0]):
@@ -263,23 +270,20 @@ def failed(
 
 
 def hosts(link: sqlite3.Connection) -> list[HostFacts]:
-    rows = link.execute(
-        "SELECT row, about, first_seen_us, last_seen_us,"
-        " (SELECT count(*) FROM attempts a WHERE a.host = hosts.host),"
-        " (SELECT count(*) FROM attempts a WHERE a.host = hosts.host AND a.outcome IS NULL)"
-        " FROM hosts ORDER BY first_seen_us"
-    )
+    query = "SELECT row, about, first_seen_us, last_seen_us FROM hosts ORDER BY first_seen_us"
     return [
-        HostFacts(
-            msgspec.json.decode(row, type=HostRow), msgspec.json.decode(about), first, last, n, live
-        )
-        for row, about, first, last, n, live in rows
+        HostFacts(msgspec.json.decode(row, type=HostRow), msgspec.json.decode(about), first, last)
+        for row, about, first, last in link.execute(query)
     ]
 
 
-def leases(link: sqlite3.Connection, number: int) -> list[LeaseRow]:
-    rows = link.execute("SELECT row FROM leases WHERE bag = ? ORDER BY lease", (number,))
-    return [msgspec.json.decode(row[0], type=LeaseRow) for row in rows]
+def host_work(link: sqlite3.Connection) -> dict[str, HostWork]:
+    """Of all hosts, in one pass over the attempts: no index knows hosts."""
+    query = (
+        "SELECT host, count(*), coalesce(sum(outcome = 'succeeded'), 0), sum(outcome IS NULL)"
+        " FROM attempts GROUP BY host"
+    )
+    return {host: HostWork(*counts) for host, *counts in link.execute(query)}
 
 
 def journal(link: sqlite3.Connection) -> Iterator[bytes]:

@@ -10,9 +10,7 @@ import msgspec
 from tailrace.bag import needs
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Terms
-from tailrace.pools.terms import Billing
 from tailrace.report import words
-from tailrace.report.failures import FailureGroup, group_failures
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
 from tailrace.scheduler.rows import HostRow, LeaseRow
 from tailrace.server import bills, reading
@@ -39,10 +37,10 @@ def record(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> Rec
     """`now_us` is given when a server runs; without one, the last thing that happened is now."""
     row, content = reading.bag_row(link, bag), reading.content(link, bag)
     facts = reading.bag(link, bag)
-    now = reading.last_moment(link, bag) if now_us is None else now_us
-    leases = reading.leases(link, bag)
+    leases = bills.leases(link, bag)
     hosts = {host.host: host for host in _host_rows(link)}
     attempts = list(_attempts(link, bag, hosts))
+    now = _last_moment(link, bag, attempts) if now_us is None else now_us
     return Record(
         bag=bag,
         name=row.terms.name,
@@ -60,12 +58,17 @@ def record(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> Rec
         deadline_us=row.terms.deadline_us,
         attempts=attempts,
         hosts=_hosts(link, bag, row.terms, leases, now),
-        leases=_leases(leases, bills.Tariffs(link), now),
+        leases=[_lease(row, now_us) for row in leases],
         command=command_of(content.spec.command, content.count and content.task(0).text()),
         folder=content.spec.folder,
         needs=needs.describe(row.terms.needs),
         excluded=list(_excluded(link, bag)),
     )
+
+
+def _last_moment(link: sqlite3.Connection, bag: int, attempts: list[AttemptRecord]) -> int:
+    moments = (a.ended_us or a.sent_us for a in attempts)
+    return max(reading.last_moment(link, bag), *moments, 0)
 
 
 def command_of(command: str | tuple[str, ...], first: str | int) -> str:
@@ -75,26 +78,12 @@ def command_of(command: str | tuple[str, ...], first: str | int) -> str:
     return command if isinstance(command, str) else " ".join(command)
 
 
-def failures(link: sqlite3.Connection, bag: int) -> list[FailureGroup]:
-    """What went wrong, in groups, without a look at what went well."""
-    saved = link.execute(
-        f"SELECT DISTINCT idx FROM attempts JOIN results USING (bag, idx)"
-        f" WHERE bag = ? AND results.outcome = 'succeeded' AND attempts.{_BAD}",
-        (bag,),
-    )
-    hosts = {host.host: host for host in _host_rows(link)}
-    return group_failures(_attempts(link, bag, hosts, _BAD), {row[0] for row in saved})
-
-
-_BAD = "outcome NOT IN ('succeeded', 'cancelled')"
-
-
 def _attempts(
-    link: sqlite3.Connection, bag: int, hosts: dict[str, HostRow], where: str = "true"
+    link: sqlite3.Connection, bag: int, hosts: dict[str, HostRow]
 ) -> Iterator[AttemptRecord]:
     rows = link.execute(
         "SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, exit, run_us, accepted, why,"
-        f" body FROM attempts WHERE bag = ? AND {where} ORDER BY attempt",
+        " body FROM attempts WHERE bag = ? ORDER BY attempt",
         (bag,),
     )
     for n, index, host, lease, sent, ended, outcome, code, run, accepted, why, body in rows:
@@ -163,12 +152,8 @@ def _host(host: HostRow, about: bytes, terms: Terms, there: tuple[int, int]) -> 
     )
 
 
-def _leases(leases: list[LeaseRow], tariffs: bills.Tariffs, now: int) -> list[LeaseRecord]:
-    return [_lease(row, tariffs.of(row), now) for row in leases]
-
-
-def _lease(row: LeaseRow, billing: Billing, now: int) -> LeaseRecord:
-    paid = bills.bill(row, billing, now)
+def _lease(row: LeaseRow, now: int | None) -> LeaseRecord:
+    paid = bills.bill(row, now)
     return LeaseRecord(
         lease=row.lease,
         pool=row.pool,
@@ -180,7 +165,7 @@ def _lease(row: LeaseRow, billing: Billing, now: int) -> LeaseRecord:
         units=paid.units,
         billed_micro=paid.micros,
         currency=paid.currency,
-        price=bills.price(billing),
+        price=bills.price(row.billing),
     )
 
 
