@@ -17,10 +17,9 @@ TASK = (
     "exec 9> locks/{n}; flock -n 9 || echo {n} twice at once >> faults; "
     "echo $TAILRACE_ATTEMPT {n} >> begun; sleep 0.0{pause}; echo {n} >> ended; echo value {n}"
 )
-# Each kill may cost every waiting task an attempt: more of them than a bag forgives by default.
 BAG = (
     f"command = '''{TASK.replace('{', '{{').replace('}', '}}')}'''\n"
-    'zip = [["n", "pause"]]\nretries = {{lost = 50, host_failed = 50}}\n'
+    'zip = [["n", "pause"]]\n'
     "[parameters]\nn = {}\npause = {}\n"
 )
 TASKS = 150

@@ -49,17 +49,17 @@ def crowd(hosts: int = 10, done: int = 0, hungry: int = 0, waiting: int = 0) -> 
     stage.pass_trial("h0")
     stage.tables.enter = lambda decisions, now: None  # type: ignore[method-assign]
     if waiting:
-        _lose(stage, "h1", waiting)
+        _expire(stage, "h1", waiting)
     return stage
 
 
-def _lose(stage: Stage, host: str, count: int) -> None:
+def _expire(stage: Stage, host: str, count: int) -> None:
     while count > 0:
         for sent in stage.offer(host):
             stage.succeed(sent, run_s=0.0001)
         sent_ahead = stage.offer(host)
         for one in sent_ahead:
-            stage.end(one, Outcome.LOST)
+            stage.end(one, Outcome.EXPIRED)
         count -= len(sent_ahead)
 
 

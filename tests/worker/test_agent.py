@@ -347,7 +347,7 @@ def test_stopping_ends_what_runs_hands_back_what_waits_reports_and_exits() -> No
     assert [e for e in effects if isinstance(e, Kill)] == [
         Kill(1, 2.0, "preempted"), Kill(2, 2.0, "preempted")
     ]  # fmt: skip
-    assert only(effects, Spool).result["outcome"] == "preempted"
+    assert only(effects, Spool).result["outcome"] == "cancelled"
     assert only(effects, Abandon).seq == seq
     call = only(effects, Call)
     assert call.body["capacity"] == {"cores": 0} and call.body["wait_s"] == 0
@@ -376,7 +376,7 @@ def test_what_arrives_while_leaving_is_handed_back() -> None:
     one.wake(0)
     call = only(one.stopping("SIGTERM", S), Call)
     effects = one.replied(call.seq, reply(call.seq, 5), S)
-    assert started(effects) == [] and only(effects, Spool).result["outcome"] == "preempted"
+    assert started(effects) == [] and only(effects, Spool).result["outcome"] == "cancelled"
     call = only(effects, Call)
     assert kinds(one.replied(call.seq, reply(call.seq, ack=[5]), S)) == ["Forget", "Exit"]
 

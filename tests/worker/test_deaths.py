@@ -53,6 +53,24 @@ def test_all_processes_of_a_task_die_with_the_keeper_and_the_client_goes_on(
     assert desk.wait_for(2)[0]["stdout"] == "again\n"
 
 
+def test_what_a_dead_keeper_had_not_begun_is_handed_back(
+    desk: ScriptedDesk, start: Start, tmp_path: Path
+) -> None:
+    worker = start()
+    desk.add({"attempt": 1, "shell": f"touch {tmp_path}/begun; sleep 600"})
+    wait_for((tmp_path / "begun").exists, within=5)
+    os.kill(worker.keeper(), signal.SIGSTOP)
+    desk.add({"attempt": 2, "shell": f"touch {tmp_path}/never"})
+    desk.wait_until(lambda: 2 in desk.calls[-1]["held"])
+    os.kill(worker.keeper(), signal.SIGKILL)
+    first, second = desk.wait_for(1, 2)
+    assert (first["outcome"], second["outcome"]) == ("host_failed", "cancelled")
+    assert second["run_us"] == 0 and "not started" in second["error"]
+    desk.add({"attempt": 3, "argv": ["true"]})
+    assert desk.wait_for(3)[0]["outcome"] == "succeeded"
+    assert not (tmp_path / "never").exists()
+
+
 def test_the_task_dies_when_client_and_keeper_are_killed_at_once(
     desk: ScriptedDesk, start: Start, tmp_path: Path
 ) -> None:
@@ -103,7 +121,7 @@ def test_sigterm_preempts_reports_and_exits_cleanly(desk: ScriptedDesk, worker: 
     desk.wait_until(lambda: bool(desk.calls) and set(desk.calls[-1]["held"]) == {1, 2, 3})
     assert worker.end() == 0
     results = desk.wait_for(1, 2, 3)
-    assert {result["outcome"] for result in results} == {"preempted"}
+    assert [result["outcome"] for result in results] == ["preempted", "preempted", "cancelled"]
     assert results[0]["signal"] == 15 and "not started" in results[2]["error"]
     assert "ended: SIGTERM" in worker.said
 

@@ -31,6 +31,13 @@ def room(state: State, bag: Bag, host: Host) -> int:
     return min(free_slots(state, bag, host), 1)
 
 
+def begin_at_once(bag: Bag, host: Host, most: int) -> int:
+    """How many of so many that `room` admits; the others are sent ahead."""
+    if not _holds_only(host, bag):
+        return most
+    return slots_in(bag.terms.needs, host.offer or {}) - len(host.live)
+
+
 def slots_in(needs: Amounts, free: Amounts) -> int:
     """`times`, on the path that every offer takes."""
     least = -1
@@ -65,7 +72,7 @@ def is_full(state: State, host: Host) -> bool:
 def group_of(trouble: Trouble) -> Group:
     needs = tuple(sorted(trouble.needs.items())) if trouble.needs else None
     preempted = trouble.counts.get(Outcome.PREEMPTED, 0) >= MOST_PREEMPTIONS
-    return Group(trouble.avoid, needs, preempted)
+    return Group(trouble.avoid, needs, preempted, trouble.at_once)
 
 
 def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
@@ -74,6 +81,8 @@ def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
     if group.reliable and not _reliable_enough(state, bag, host):
         return False
     if needs and not fits_beside(state, host, needs):
+        return False
+    if group.at_once and not fits_beside(state, host, needs or bag.terms.needs):
         return False
     return host.id not in group.avoid or not another(state, bag, group.avoid, needs)
 

@@ -19,9 +19,10 @@ def held_at_most(bag: Bag, slots: int) -> int:
 
 
 def _ahead(bag: Bag, slots: int) -> int:
-    """Nothing before a run time is known."""
+    """Nothing before a run time is known, nor while tasks wait for a place to begin at once: behind
+    what is sent ahead they would never find one."""
     times = bag.times
-    if not times.count or times.recent_us > BUNDLE_US * slots:
+    if not times.count or times.recent_us > BUNDLE_US * slots or bag.requeue.at_once:
         return 0
     in_a_second = int(BUNDLE_US * slots / max(times.recent_us, 1.0))
     fair = bag.unsent * slots // (2 * max(bag.slots, slots))

@@ -6,7 +6,6 @@ from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import admission, brakes, fleet
 from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import Assign, Close, Drop, Remember, Reopen, Settle
-from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm, Key
@@ -17,12 +16,13 @@ FIRST = "first attempt"
 
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
     """Those that wait for another attempt come first, then the next never sent."""
+    ahead_from = state.next_attempt + admission.begin_at_once(bag, host, most)
     while most > 0 and bag.requeue.waiting:
         found = bag.requeue.take(lambda group: admission.may_go(state, bag, host, group))
         if found is None:
             break
         most -= 1
-        _send_again(state, bag, host, *found)
+        _send_again(state, bag, host, found[0], ahead_from)
         if found[1].needs:
             return  # it takes more than was reckoned with
     end = min(bag.cursor + most, bag.terms.count)
@@ -30,16 +30,16 @@ def send(state: State, bag: Bag, host: Host, most: int) -> None:
         index = bag.order.at(bag.cursor)
         bag.cursor += 1
         if index not in bag.done:
-            attempt = _new_attempt(state, bag, host, index, None)
+            attempt = _new_attempt(state, bag, host, index, None, ahead_from)
             state.out.append(
                 Assign(attempt.attempt, bag.id, index, host.id, FIRST, attempt.timeout_us)
             )
 
 
-def _send_again(state: State, bag: Bag, host: Host, index: int, group: Group) -> None:
+def _send_again(state: State, bag: Bag, host: Host, index: int, ahead_from: int) -> None:
     trouble = bag.troubles[index]
     trouble.sent += 1
-    attempt = _new_attempt(state, bag, host, index, trouble.needs)
+    attempt = _new_attempt(state, bag, host, index, trouble.needs, ahead_from)
     why = f"again: {trouble.why}"
     state.out.append(Assign(attempt.attempt, bag.id, index, host.id, why, attempt.timeout_us,
                             trouble.needs, trouble.limits))  # fmt: skip
@@ -47,11 +47,12 @@ def _send_again(state: State, bag: Bag, host: Host, index: int, group: Group) ->
 
 
 def _new_attempt(
-    state: State, bag: Bag, host: Host, index: int, needs: dict[str, int] | None
+    state: State, bag: Bag, host: Host, index: int, needs: dict[str, int] | None, ahead_from: int
 ) -> Attempt:
     number = state.next_attempt
     state.next_attempt = number + 1
-    attempt = Attempt(number, bag.id, index, host.id, state.now, needs)
+    ahead = number >= ahead_from and needs is None
+    attempt = Attempt(number, bag.id, index, host.id, state.now, needs, ahead)
     believe(state, bag, host, attempt)
     if host.kind not in bag.trials:
         brakes.begin_trial(state, bag, host, number)

@@ -13,6 +13,7 @@ from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 SUCCEEDED, CANCELLED = Outcome.SUCCEEDED, Outcome.CANCELLED  # looked up for every attempt
 RAN = (SUCCEEDED, Outcome.OVER_LIMIT, Outcome.EXPIRED)  # the host can run this bag's tasks
 VANISHED = (Outcome.LOST, Outcome.PREEMPTED)
+TELLS_NOTHING = (*VANISHED, CANCELLED)  # of whether the host can run anything
 OF_THE_TASK = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT)
 
 
@@ -23,10 +24,10 @@ def ended(state: State, event: Ended) -> None:
         return
     host = state.hosts[attempt.host]
     dispatch.forget(state, bag, host, attempt)
-    outcome = _in_our_books(state, host, attempt, event.outcome)
+    outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
-    if not host.proven and outcome not in VANISHED:
+    if not host.proven and outcome not in TELLS_NOTHING:
         leases.proven(state, host)
     if attempt.index in bag.done:
         dispatch.close(state, attempt.attempt, outcome, accepted=False)
@@ -36,10 +37,12 @@ def ended(state: State, event: Ended) -> None:
         _fall_short(state, bag, attempt, replace(event, outcome=outcome))
 
 
-def _in_our_books(state: State, host: Host, attempt: Attempt, reported: Outcome) -> Outcome:
-    """One we dropped ended as we meant it to; a success past its time-out may count for nothing."""
+def _in_our_books(state: State, host: Host, attempt: Attempt, event: Ended) -> Outcome:
+    """One we dropped ended as we meant it to; one cancelled unasked was handed back, unless it had
+    run; a success past its time-out may count for nothing."""
+    reported = event.outcome
     if reported is CANCELLED:
-        return attempt.dropping or Outcome.LOST
+        return attempt.dropping or (Outcome.LOST if event.measured.run_us else CANCELLED)
     if reported is SUCCEEDED and attempt.expired and not late_counts(state, host):
         return Outcome.EXPIRED
     return reported
@@ -72,24 +75,42 @@ def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
     trouble = _trouble_of(bag, event.index)
     if attempt.expired:
         trouble.expired = tuple(one for one in trouble.expired if one != attempt.attempt)
-    if event.outcome is CANCELLED:
-        _as_if_never_sent(state, bag, event.index, trouble)
+    if event.outcome is CANCELLED and attempt.dropping:
+        _as_if_never_sent(state, bag, event.index, trouble, "its bag was cancelled")
     elif attempt.expired and event.outcome not in OF_THE_TASK:
         blame.again_or_settle(state, bag, event, trouble)  # its time-out has been booked
+    elif event.outcome is CANCELLED:
+        told = event.measured.text or "not started"
+        _as_if_never_sent(state, bag, event.index, trouble, f"handed back by {event.host}: {told}")
+    elif _never_begun(attempt, event):
+        _vanished_ahead(state, bag, event, trouble)
     else:
         blame.consequence(state, bag, event, trouble)
+
+
+def _never_begun(attempt: Attempt, event: Ended) -> bool:
+    """Perhaps it has: a host that is gone cannot be asked which of those sent ahead it came to."""
+    return attempt.ahead and event.outcome in VANISHED and not event.measured.run_us
+
+
+def _vanished_ahead(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
+    """It costs nothing. But if its host was lost, it is not sent ahead again: a task that kills its
+    hosts is then found among the few that can have begun."""
+    trouble.at_once = trouble.at_once or event.outcome is Outcome.LOST
+    why = f"{event.outcome} with {event.host}, sent ahead"
+    dispatch.requeue(state, bag, event.index, trouble, why, trouble.failed_on())
 
 
 def _trouble_of(bag: Bag, index: int) -> Trouble:
     return bag.troubles.get(index) or bag.troubles.setdefault(index, Trouble(sent=1))
 
 
-def _as_if_never_sent(state: State, bag: Bag, index: int, trouble: Trouble) -> None:
-    """Cancelled with its bag, which may be resumed."""
+def _as_if_never_sent(state: State, bag: Bag, index: int, trouble: Trouble, why: str) -> None:
+    """Cancelled with its bag, which may be resumed; or handed back before it began."""
     if index in bag.requeue.waiting:  # it had expired before: that much is over
         dispatch.remember(state, bag, index, trouble)
     else:
-        dispatch.requeue(state, bag, index, trouble, "its bag was cancelled", trouble.avoid)
+        dispatch.requeue(state, bag, index, trouble, why, trouble.avoid)
 
 
 def timed_out(state: State, number: int) -> None:

@@ -17,6 +17,7 @@ class Group(NamedTuple):
     avoid: tuple[str, ...] = ()  # hosts where it failed
     needs: tuple[tuple[str, int], ...] | None = None  # when they have grown
     reliable: bool = False  # wanted on a reliable pool
+    at_once: bool = False  # only where it begins at once
 
 
 class Requeue:
@@ -24,16 +25,21 @@ class Requeue:
         # Groups come and go at the front, where a plain dict would pile up holes.
         self._groups: OrderedDict[Group, deque[int]] = OrderedDict()
         self.waiting: dict[int, Group] = {}  # by task
+        self.at_once = 0  # of those: only where they begin at once
 
     def add(self, index: int, group: Group) -> None:
         if self.waiting.get(index) == group:
             return
+        self.remove(index)
         self.waiting[index] = group
+        self.at_once += group.at_once
         self._groups.setdefault(group, deque()).append(index)
 
     def remove(self, index: int) -> None:
         """Forgotten here at once, and passed over when its turn comes in the group."""
-        self.waiting.pop(index, None)
+        group = self.waiting.pop(index, None)
+        if group is not None:
+            self.at_once -= group.at_once
 
     def take(self, admits: Callable[[Group], bool]) -> tuple[int, Group] | None:
         """The first task of the first group that may go."""
@@ -55,6 +61,6 @@ class Requeue:
         while queue:
             index = queue.popleft()
             if self.waiting.get(index) == group:
-                del self.waiting[index]
+                self.remove(index)
                 return index
         return None

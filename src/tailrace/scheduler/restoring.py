@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tailrace.bag.needs import fits, less
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import admission, blame, dispatch, fleet, leases, money
 from tailrace.scheduler.events import LeaseState
@@ -58,7 +59,13 @@ def _adopt(state: State, row: AttemptRow) -> None:
         attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
     elif attempt.expired and trouble is not None and blame.exhausted(bag, trouble):
         attempt.dropping = Outcome.EXPIRED
+    attempt.ahead = attempt.needs is None and _ahead(state, bag, host)
     dispatch.believe(state, bag, host, attempt)
+
+
+def _ahead(state: State, bag: Bag, host: Host) -> bool:
+    """Beside those sent before it there was no room to begin; the rows tell no more."""
+    return not fits(bag.terms.needs, less(host.capacity, fleet.used(state, host)))
 
 
 def _take_up(state: State, bag: Bag) -> None:

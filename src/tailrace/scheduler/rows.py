@@ -49,6 +49,7 @@ class TaskRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     why: str = ""
     avoid: tuple[str, ...] = ()  # hosts the next attempt keeps away from
     expired: tuple[int, ...] = ()  # live attempts whose time-out has passed and is booked
+    at_once: bool = False  # sent only where it begins at once
 
 
 class AttemptRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

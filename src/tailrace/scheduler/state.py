@@ -32,6 +32,7 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     host: str
     sent_us: int
     needs: dict[str, int] | None = None  # when they are more than the bag's
+    ahead: bool = False  # of what its host runs at once: it may never have begun
     timeout_us: int | None = None
     expired: bool = False  # another may be sent; a result of this one still counts
     dropping: Outcome | None = None  # how its end will be booked
@@ -40,7 +41,9 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
 class Trouble:
     """The history of a task that did not succeed at once."""
 
-    __slots__ = ("avoid", "counts", "expired", "limits", "needs", "sent", "unsettled", "why")
+    __slots__ = (
+        "at_once", "avoid", "counts", "expired", "limits", "needs", "sent", "unsettled", "why",
+    )  # fmt: skip
 
     def __init__(self, sent: int = 0) -> None:
         self.sent = sent
@@ -51,18 +54,19 @@ class Trouble:
         self.why = ""
         self.avoid: tuple[str, ...] = ()
         self.expired: tuple[int, ...] = ()
+        self.at_once = False
 
     @classmethod
     def of(cls, row: TaskRow) -> Trouble:
         trouble = cls(row.sent)
         trouble.counts, trouble.unsettled = dict(row.counts), list(row.unsettled)
         trouble.limits, trouble.needs, trouble.why = row.limits, row.needs, row.why
-        trouble.avoid, trouble.expired = row.avoid, row.expired
+        trouble.avoid, trouble.expired, trouble.at_once = row.avoid, row.expired, row.at_once
         return trouble
 
     def row(self, bag: int, index: int) -> TaskRow:
         return TaskRow(bag, index, self.sent, dict(self.counts), tuple(self.unsettled), self.limits,
-                       self.needs, self.why, self.avoid, self.expired)  # fmt: skip
+                       self.needs, self.why, self.avoid, self.expired, self.at_once)  # fmt: skip
 
     def book(self, outcome: Outcome, times: int = 1) -> None:
         self.counts[outcome] = self.counts.get(outcome, 0) + times

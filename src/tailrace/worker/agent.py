@@ -42,6 +42,7 @@ REFUSALS = {
     409: "the server speaks another version of the protocol (409)",
 }
 NEWS = ("start", "drop", "ack", "stop")
+AS_IT_IS = ("succeeded", "cancelled")  # reported so, also of one that was told to end
 UNREADABLE = (400, 413)  # the server cannot read the call, or not all of it
 
 
@@ -150,7 +151,8 @@ class Agent:
 
     def ended_many(self, results: Iterable[Tuple[int, Json]], now: int) -> Effects:
         """Processes have ended. One that was told to end is reported as that, unless it had
-        succeeded before it heard of it: then its work is whole."""
+        succeeded before it heard of it: then its work is whole. One that never began is handed
+        back, `cancelled`, whatever it was told."""
         if self.gone:
             return []
         effects: Effects = []
@@ -160,7 +162,7 @@ class Agent:
                 continue
             self._leave_room(attempt, run)
             self._lately_us += (int(result.get("run_us") or 0) - self._lately_us) // 4
-            if run.ended_as is not None and result["outcome"] != "succeeded":
+            if run.ended_as is not None and result["outcome"] not in AS_IT_IS:
                 result = dict(result, outcome=run.ended_as, limit=None)
             self._keep(result, effects, now)
         if self._leave_by is not None and not self.running:
@@ -308,11 +310,11 @@ class Agent:
             self._line.hang_up()
 
     def _hand_back(self, effects: Effects, now: int) -> None:
-        """What is queued goes back at once, so that others can have it."""
+        """What is queued goes back at once, so that others can have it: cancelled unasked."""
         for attempt in list(self.queued):
             del self.queued[attempt]
             text = f"not started: {self._leaving}"
-            self._keep(unstarted(attempt, "preempted", text), effects, now)
+            self._keep(unstarted(attempt, "cancelled", text), effects, now)
 
     def _exit_when_done(self, effects: Effects) -> None:
         if self._leaving is not None and not self.running and not self.kept:

@@ -192,8 +192,19 @@ class Client:
             self._do(self._agent.ended_many(ended, microseconds()))
         self._from_keeper.clear()
 
+    def _hear_last_words(self) -> None:
+        """Results that it had sent count."""
+        try:
+            while True:
+                self._hear_keeper()
+        except EOFError:
+            pass
+
     def _replace_keeper(self) -> None:
-        log("the keeper of the tasks died; its tasks are reported as host_failed")
+        """Tasks it had begun may have killed it; the others are handed back."""
+        log("the keeper of the tasks died; those it had begun are reported as host_failed")
+        self._hear_last_words()
+        begun = self._keeper.begun()
         self._poll.unregister(self._keeper.fd)
         self._keeper.replace()
         self._poll.register(self._keeper.fd, select.POLLIN)
@@ -201,8 +212,7 @@ class Client:
             self._keeper.ask_usage(self._cpu.every_s)
         now = time.monotonic()
         self._deaths = [*(at for at in self._deaths if now - at < 10), now]
-        text = "the worker's keeper died"
-        lost = [(each, unstarted(each, "host_failed", text)) for each in self._agent.running]
+        lost = [(each, _without_keeper(each, each in begun)) for each in self._agent.running]
         self._do(self._agent.ended_many(lost, microseconds()))
         if len(self._deaths) >= KEEPER_DEATHS:
             self._do(self._agent.stopping("the keeper dies again and again", microseconds()))
@@ -239,6 +249,12 @@ class Client:
         before, after = head.encode().split(b'"results":[]', 1)
         body = b"".join([before, b'"results":[', b",".join(results), b"]", after])
         self._caller.call(effect.seq, body, effect.body["wait_s"])
+
+
+def _without_keeper(attempt: int, begun: bool) -> Json:
+    if begun:
+        return unstarted(attempt, "host_failed", "the worker's keeper died")
+    return unstarted(attempt, "cancelled", "not started: the worker's keeper died")
 
 
 def _at_end(fd: int) -> bool:

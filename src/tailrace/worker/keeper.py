@@ -27,6 +27,7 @@ from typing import Any, Deque, Dict, Mapping, Optional
 
 from . import spawn, tree
 from .attempt import Attempt
+from .begun import Begun
 from .limits import Limits
 from .linux import become_subreaper
 from .orphans import Orphans
@@ -48,6 +49,7 @@ class Keeper:
         self._room = Room(capacity)
         self._around = Surroundings(capacity)
         self._ring = Ring(os.path.join(folder, "ring"))
+        self._begun = Begun(os.path.join(folder, "begun"))
         self._terms: Dict[str, Json] = {}
         self._short: Dict[str, int] = {}  # short attempts of a bag in a row
         self._waiting: Deque[Attempt] = deque()
@@ -179,6 +181,7 @@ class Keeper:
             self._ring.give_back(slot)
             self._outbox.put(attempt.not_started(error))
             return
+        self._begun.note(slot.number, attempt.id)
         self._births.own += 1
         self._room.take(attempt.needs)
         self._by_pid[attempt.pid] = attempt
@@ -206,6 +209,7 @@ class Keeper:
     # ---- ending -------------------------------------------------------------------------------
 
     def _kill(self, number: int, grace_s: float, outcome: str) -> None:
+        """One that still waits is handed back, whatever the others are ended as."""
         started = self._by_id.get(number)
         if started is not None:
             self._limits.end(started, outcome, None, grace_s)
@@ -213,7 +217,7 @@ class Keeper:
         for attempt in self._waiting:
             if attempt.id == number:
                 self._waiting.remove(attempt)
-                self._outbox.put(attempt.failed(outcome, None, "not started"))
+                self._outbox.put(attempt.failed("cancelled", None, "not started"))
                 return
 
     def _reap(self) -> None:

@@ -6,8 +6,9 @@ import os
 import socket
 import subprocess
 import sys
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, FrozenSet, List, Mapping
 
+from . import begun
 from .pipe import Lines, Outbox
 from .tree import kill_all_below
 
@@ -23,11 +24,13 @@ _KILL_PATIENCE_S = 10.0
 class KeeperLink:
     def __init__(self, folder: str, lock_fd: int, capacity: Mapping[str, int]) -> None:
         self._folder, self._lock_fd, self._capacity = folder, lock_fd, dict(capacity)
+        self._begun_path = os.path.join(folder, "begun")
         self._start()
 
     def _start(self) -> None:
         """A fresh interpreter without site packages: it starts fast and forks cheaply. Its own
         session keeps the terminal's signals away; the client says when to end."""
+        begun.forget(self._begun_path)
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
@@ -80,6 +83,10 @@ class KeeperLink:
 
     def ask_usage(self, every_s: float) -> None:
         self._outbox.put({"usage_s": every_s})
+
+    def begun(self) -> FrozenSet[int]:
+        """Attempts that the keeper has begun, dead or alive; those that run are among them."""
+        return begun.read(self._begun_path)
 
     def replace(self) -> None:
         """The keeper died: its tasks are ours now, and must not go on unwatched."""

@@ -36,9 +36,10 @@ class Printed(NamedTuple):
 class Slot:
     """One task's place at a time."""
 
-    __slots__ = ("err", "note", "out", "punched", "result_path", "seen")
+    __slots__ = ("err", "note", "number", "out", "punched", "result_path", "seen")
 
     def __init__(self, folder: str, number: int) -> None:
+        self.number = number
         self.out = _nameless(os.path.join(folder, f"{number}.out"))
         self.err = _nameless(os.path.join(folder, f"{number}.err"))
         self.result_path = os.path.join(folder, f"{number}.result")
