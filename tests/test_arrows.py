@@ -26,6 +26,7 @@ ARROWS = {
     "worker": (),
     "drivers": ("bag", "pools", "worker"),
     "server": ("bag", "pools", "knowledge", "scheduler", "drivers", "worker", "report"),
+    "simulation": ("bag", "pools", "knowledge", "scheduler"),
     "cli": ("bag", "pools", "knowledge", "scheduler", "server", "report", "worker"),
 }
 PURE = ("scheduler", "knowledge")
