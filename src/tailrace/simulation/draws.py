@@ -1,0 +1,119 @@
+"""Random numbers that depend on a seed and on names, never on who asked first.
+
+`Streams(7).stream("machine", 12, "failures")` is the same sequence in every run, on every machine
+and under every hash seed, whatever other streams are used before, after or not at all. So two
+strategies meet the same failures and the same lengths of tasks, and two runs differ only by what
+was changed between them (common random numbers).
+
+The bits come from Philox, a counter-based generator, keyed by a hash of the seed and the names. The
+uniforms are exact, thus equal everywhere. What a law makes of them uses the logarithms of the
+machine's library, which may differ in the last digit between processors; durations are rounded to
+microseconds, which hides that nearly always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from itertools import chain
+from typing import TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.quantities import SECOND
+from tailrace.simulation.laws.law import Floats, Law
+
+T = TypeVar("T")
+Name = str | int
+
+LONGEST_US = 2**62  # 146,000 years: what never happens, yet can still be added to a time
+_FIRST_BLOCK = 16  # most streams of a short run give a few numbers only
+_LAST_BLOCK = 1024
+_PER_COUNT = 4  # numbers that one step of Philox' counter gives
+
+
+class Streams:
+    """All streams of one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def stream(self, *names: Name) -> Stream:
+        return Stream(self.seed, names)
+
+    def below(self, *names: Name) -> Streams:
+        """A family of its own, such as the streams of one pool."""
+        return Streams(int.from_bytes(_digest(self.seed, ("below", *names)), "little"))
+
+
+class Stream:
+    """One sequence of uniforms in the open interval (0, 1).
+
+    It is bound once, to one purpose: `uniforms`, `of` or `durations`. Binding it again would give
+    the same numbers a second time, two laws in step with each other, so that is refused.
+    """
+
+    __slots__ = ("_bound", "_key", "_names")
+
+    def __init__(self, seed: int, names: tuple[Name, ...]) -> None:
+        self._names = names
+        self._key = np.frombuffer(_digest(seed, names), "<u8").astype(np.uint64)
+        self._bound = False
+
+    def uniforms(self) -> Callable[[], float]:
+        """A callable that gives the next uniform."""
+        return _next(block.tolist() for block in self._blocks())
+
+    def of(self, law: Law) -> Callable[[], float]:
+        """A callable that gives the next value of a law."""
+        return _next(law.draw(block).tolist() for block in self._blocks())
+
+    def durations(self, law: Law) -> Callable[[], int]:
+        """A callable that gives the next duration in microseconds, of a law in seconds."""
+        return _next(microseconds(law.draw(block)).tolist() for block in self._blocks())
+
+    def arrays(self, law: Law) -> Iterator[Floats]:
+        """The values of a law block by block, for those who go on computing with arrays."""
+        return (law.draw(block) for block in self._blocks())
+
+    def array(self, count: int, start: int = 0) -> Floats:
+        """Numbers `start` to `start + count` of the sequence, without moving along it."""
+        bits = np.random.Philox(key=self._key).advance(start // _PER_COUNT)
+        skipped = start % _PER_COUNT
+        return _open_unit(bits.random_raw(skipped + count)[skipped:])
+
+    def _blocks(self) -> Iterator[Floats]:
+        if self._bound:
+            raise ValueError(f"stream {self._names} is in use; name one for each purpose")
+        self._bound = True
+        return _blocks(np.random.Philox(key=self._key))
+
+
+def microseconds(seconds: Floats) -> NDArray[np.int64]:
+    """Durations as integers: never negative, never beyond what can be added to a time."""
+    held = np.minimum(np.maximum(seconds * SECOND, 0.0), LONGEST_US)
+    return np.rint(held).astype(np.int64)
+
+
+def _digest(seed: int, names: tuple[Name, ...]) -> bytes:
+    """JSON tells 1 from "1" and ("a", "b") from ("ab",), and is the same everywhere."""
+    return blake2b(msgspec.json.encode([str(seed), *names]), digest_size=16).digest()
+
+
+def _blocks(bits: np.random.Philox) -> Iterator[Floats]:
+    size = _FIRST_BLOCK
+    while True:
+        yield _open_unit(bits.random_raw(size))
+        size = min(2 * size, _LAST_BLOCK)
+
+
+def _open_unit(raw: NDArray[np.uint64]) -> Floats:
+    """52 bits and a half: exact, symmetric, and neither 0 nor 1, where quantiles are infinite."""
+    return ((raw >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def _next(blocks: Iterator[list[T]]) -> Callable[[], T]:
+    """Handed out by the interpreter itself: no Python function runs for a single number."""
+    return chain.from_iterable(blocks).__next__
