@@ -1,0 +1,315 @@
+"""Laws against scipy.stats, against their own formulas, and as a scenario writes them."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from tailrace.bag.tables import Origin, read_toml
+from tailrace.errors import BadInput
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.laws import (
+    Changed,
+    Constant,
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    Levy,
+    Lognormal,
+    Mixture,
+    Normal,
+    Place,
+    Uniform,
+    Weibull,
+    read_law,
+)
+from tailrace.simulation.laws.reading import EXAMPLES, number
+
+MIX = Mixture((2.0, 1.0), (Gamma(3.0, 2.0), Uniform(20.0, 30.0)))
+
+# each law with the same one in scipy.stats, where it has it
+REFERENCE: dict[str, tuple[Law, Any]] = {
+    "uniform": (Uniform(2.0, 5.0), stats.uniform(2, 3)),
+    "exponential": (Exponential(7.0), stats.expon(scale=7)),
+    "weibull": (Weibull(0.7, 5.0), stats.weibull_min(0.7, scale=5)),
+    "gamma": (Gamma(2.3, 4.0), stats.gamma(2.3, scale=4)),
+    "small gamma": (Gamma(0.35, 4.0), stats.gamma(0.35, scale=4)),
+    "tiny gamma": (Gamma(0.08, 4.0), stats.gamma(0.08, scale=4)),
+    "normal": (Normal(15.0, 2.0), stats.truncnorm(-7.5, math.inf, 15, 2)),
+    "cut normal": (Normal(1.0, 2.0), stats.truncnorm(-0.5, math.inf, 1, 2)),
+    "far cut normal": (Normal(-4.0, 1.0), stats.truncnorm(4, math.inf, -4, 1)),
+    "signed normal": (Normal(0.0, 2.0, -math.inf), stats.norm(0, 2)),
+    "lognormal": (Lognormal(1.0, 0.8), stats.lognorm(0.8, scale=math.e)),
+    "moved": (Changed(Exponential(2.0), 3.0, 10.0), stats.expon(10, 6)),
+}
+LAWS = {
+    **{name: law for name, (law, _) in REFERENCE.items()},
+    "levy": Levy(12.0, 45.0),
+    "levy between": Levy(12.0, 45.0, 5.0),
+    "endless levy": Levy(12.0),
+    "mixture": MIX,
+}
+units = st.floats(1e-9, 1 - 1e-9)
+several = pytest.mark.parametrize("name", LAWS)
+
+
+def drawn(law: Law, count: int = 20_000) -> np.ndarray[Any, Any]:
+    return law.draw(Streams(11).stream("law").array(count))
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_a_law_is_the_one_of_its_name(name: str) -> None:
+    law, reference = REFERENCE[name]
+    x = reference.ppf(np.linspace(0.001, 0.999, 97))
+    assert law.cdf(x) == pytest.approx(reference.cdf(x), abs=1e-12)
+    assert law.quantile(reference.cdf(x)) == pytest.approx(x, rel=1e-8)
+    assert law.mean() == pytest.approx(reference.mean(), rel=1e-8)
+    assert law.variance() == pytest.approx(reference.var(), rel=1e-6)
+
+
+@several
+def test_what_is_drawn_follows_the_law(name: str) -> None:
+    law = LAWS[name]
+    assert stats.kstest(drawn(law), law.cdf).pvalue > 1e-3
+
+
+@several
+def test_moments_are_those_of_what_is_drawn(name: str) -> None:
+    law = LAWS[name]
+    if name == "endless levy":
+        assert law.mean() == law.variance() == math.inf
+        return
+    values = drawn(law, 200_000)
+    fourth = ((values - values.mean()) ** 4).mean()
+    assert abs(values.mean() - law.mean()) < 5 * law.sd() / math.sqrt(len(values))
+    assert abs(values.var() - law.variance()) < 6 * math.sqrt(fourth / len(values))
+
+
+@several
+@given(u=st.lists(units, min_size=2, max_size=20))
+def test_quantiles_grow_and_undo_the_distribution_function(name: str, u: list[float]) -> None:
+    law = LAWS[name]
+    at = np.array(sorted(u))
+    x = law.quantile(at)
+    assert np.all(np.diff(x) >= 0)
+    if name != "mixture":  # it has a gap, where quantiles jump
+        assert law.cdf(x) == pytest.approx(at, rel=1e-6, abs=1e-10)
+    assert np.all(law.cdf(x) >= at - 1e-9)
+
+
+@given(st.floats(0.06, 30.0), st.floats(1e-3, 1e5), st.lists(units, min_size=1, max_size=9))
+def test_gamma_by_table_is_gamma(shape: float, scale: float, u: list[float]) -> None:
+    law, at = Gamma(shape, scale), np.array(u)
+    assert law.draw(at) == pytest.approx(law.quantile(at), rel=1e-9)
+
+
+@given(st.floats(0.01, 1e5), st.floats(0.05, 5.0))
+def test_mean_and_deviation_come_out_as_they_were_given(mean: float, ratio: float) -> None:
+    for family in (Weibull, Gamma, Lognormal):
+        law = family.with_mean_sd(mean, ratio * mean)
+        assert law.mean() == pytest.approx(mean, rel=1e-6)
+        assert law.sd() == pytest.approx(ratio * mean, rel=1e-5)
+
+
+def test_the_truncated_levy_bag_of_the_bats_thesis() -> None:
+    law = Levy(12.0, 45.0)
+    assert law.mean() == pytest.approx(14.7955, abs=1e-4)
+    assert law.sd() == pytest.approx(11.1285, abs=1e-4)
+    assert law.quantile(np.array([0.5]))[0] == pytest.approx(11.3008, abs=1e-4)
+    values = drawn(law)
+    assert values.min() > 0 and values.max() < 45
+
+
+def test_a_normal_duration_is_never_negative_and_no_heap_lies_at_zero() -> None:
+    values = drawn(Normal(1.0, 2.0))
+    assert values.min() > 0
+
+
+def test_a_mixture_takes_each_law_by_its_weight() -> None:
+    values = drawn(Mixture((3.0, 1.0), (Constant(1.0), Constant(9.0))))
+    assert set(values) == {1.0, 9.0}
+    assert (values == 1.0).mean() == pytest.approx(0.75, abs=0.015)
+    apart = Mixture((2.0, 1.0), (Uniform(0.0, 2.0), Uniform(20.0, 30.0)))
+    assert apart.quantile(np.array([0.5, 2 / 3 + 0.01])) == pytest.approx([1.5, 20.3])
+
+
+# Empirical
+
+
+def test_an_empirical_law_gives_the_values_seen() -> None:
+    law = Empirical.of([3.0, 1.0, 2.0, 2.0])
+    assert law.quantile(np.array([0.1, 0.25, 0.26, 0.75, 0.76])).tolist() == [1, 1, 2, 2, 3]
+    assert law.cdf(np.array([0.9, 1.0, 2.5, 3.0])).tolist() == [0, 0.25, 0.75, 1]
+    assert (law.mean(), law.variance()) == (2.0, 0.5)
+
+
+def test_censored_values_count_as_kaplan_and_meier_do() -> None:
+    """Six, of which 3+ and 6+ are only known to be longer: 5/6, then 3/4 of it, …"""
+    law = Empirical.of([1, 3, 4, 5, 6, 7], [False, True, False, False, True, False])
+    steps = 1 - np.array([5 / 6, 5 / 6 * 3 / 4, 5 / 6 * 3 / 4 * 2 / 3, 0])
+    assert law.cdf(np.array([1.0, 4.0, 5.0, 7.0])) == pytest.approx(steps)
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.booleans()), min_size=2, max_size=40))
+def test_censoring_agrees_with_scipy(seen: list[tuple[int, bool]]) -> None:
+    values, censored = zip(*[*seen, (31, False)], strict=True)  # the longest one is known
+    data = stats.CensoredData.right_censored(np.array(values, float), np.array(censored))
+    theirs = stats.ecdf(data).cdf
+    ours = Empirical.of(values, censored)
+    at = np.arange(0.5, 32)
+    assert ours.cdf(at) == pytest.approx(theirs.evaluate(at), abs=1e-12)
+
+
+def test_what_is_left_beyond_the_longest_observation_is_put_on_it() -> None:
+    law = Empirical.of([1.0, 2.0, 5.0], [False, False, True])
+    assert law.cdf(np.array([2.0, 4.9, 5.0])) == pytest.approx([2 / 3, 2 / 3, 1.0])
+
+
+def test_values_that_are_all_censored_make_no_law() -> None:
+    with pytest.raises(ValueError, match="every value is censored"):
+        Empirical.of([1.0, 2.0], [True, True])
+
+
+# As a scenario writes them
+
+
+def read(text: str, folder: Path = Path(), **unit: Any) -> Law:
+    text = f"# a scenario\n\n{text}"
+    place = Place(Origin("scenario.toml", text), ("life",), folder)
+    return read_law(read_toml(text, "scenario.toml")["life"], place, **unit)
+
+
+@pytest.mark.parametrize(
+    ("written", "law"),
+    [
+        ('"10m"', Constant(600.0)),
+        ("3", Constant(3.0)),
+        ('{ law = "constant", value = "1h" }', Constant(3600.0)),
+        ('{ law = "uniform", from = "1m", to = "5m" }', Uniform(60.0, 300.0)),
+        ('{ law = "exponential", mean = "3h" }', Exponential(10800.0)),
+        ('{ law = "exponential", rate = "20/h" }', Exponential(180.0)),
+        ('{ law = "weibull", shape = 0.7, scale = "5h" }', Weibull(0.7, 18000.0)),
+        ('{ law = "weibull", mean = "5h", shape = 1 }', Weibull(1.0, 18000.0)),
+        ('{ law = "gamma", mean = 10, sd = 5 }', Gamma(4.0, 2.5)),
+        ('{ law = "normal", mean = "10m", sd = 2.5 }', Normal(600.0, 2.5)),
+        ('{ law = "lognormal", mu = -1, sigma = 2 }', Lognormal(-1.0, 2.0)),
+        ('{ law = "lognormal", median = 1, sigma = 2 }', Lognormal(0.0, 2.0)),
+        ('{ law = "levy", tau = "12m", to = "45m" }', Levy(720.0, 2700.0)),
+        ('{ law = "levy", tau = 1, from = 2, to = 3 }', Levy(1.0, 3.0, 2.0)),
+        (
+            '{ law = "exponential", mean = 2, at_least = "1m", factor = 3 }',
+            Changed(Exponential(2.0), 3.0, 60.0),
+        ),
+        (
+            '{ law = "mixture", of = [{ weight = 1, law = "constant", value = 3 },'
+            ' { weight = 2, law = "exponential", mean = 1 }] }',
+            Mixture((1.0, 2.0), (Constant(3.0), Exponential(1.0))),
+        ),
+    ],
+)
+def test_a_law_is_read_as_it_is_written(written: str, law: Law) -> None:
+    assert read(f"life = {written}") == law
+
+
+def test_where_no_time_is_meant_quantities_are_numbers() -> None:
+    assert read("life = 1.5", unit=number) == Constant(1.5)
+    with pytest.raises(BadInput, match=r"scenario.toml:3: life: '5m' is not a number"):
+        read('life = "5m"', unit=number)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if name not in ("mixture", "empirical")]
+)
+def test_the_examples_in_remedies_can_be_read(name: str) -> None:
+    assert read(f"life = {EXAMPLES[name]}").mean() > 0
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint", "remedy"),
+    [
+        ('{ law = "weibul" }', ":3: there is no law 'weibul'", "did you mean weibull?"),
+        ("{ shape = 2 }", ":3: it names no law", "laws are constant"),
+        ("{ law = 3 }", ":3: life.law is 3", "such as law"),
+        ('{ law = "weibull", shape = 1 }', ":3: weibull lacks scale", "it takes shape and scale"),
+        ('{ law = "gamma", mean = 1, sd = 1, sdd = 1 }', "unknown key life.sdd", "mean sd?"),
+        ('{ law = "exponential", rate = -3 }', ":3: life.rate: -3 is not above 0", "as in"),
+        ('{ law = "exponential", rate = "-3/h" }', "life.rate: '-3/h' is not a rate", "as in"),
+        ('{ law = "exponential", mean = "-3h" }', "life.mean: '-3h' is not a duration", "as in"),
+        ('{ law = "weibull", shape = "x", scale = 1 }', "life.shape: 'x' is not a number", "as in"),
+        ('{ law = "weibull", shape = 0, scale = 1 }', "life.shape: 0 is not above 0", "as in"),
+        ('{ law = "normal", mean = 1, sd = true }', "life.sd: true is not a quantity", "as in"),
+        ('{ law = "uniform", from = 5, to = 3 }', "it goes from 5 to 3, which is less", "as in"),
+        ('{ law = "normal", mean = 1, sd = 1, factor = 0 }', "life.factor: 0 is not", "as in"),
+        ('{ law = "mixture" }', ":3: a mixture lacks its parts", "weight = 0.7"),
+        ('{ law = "mixture", of = [{ law = "levy" }] }', "has no weight", "weight = 0.7"),
+        ('{ law = "empirical" }', ":3: empirical lacks file", "file and column, or values"),
+        ('{ law = "empirical", values = [] }', "an empirical law needs values", "as in"),
+        ("[1, 2]", ":3: life: a list is neither a quantity nor a law", "as in"),
+    ],
+)
+def test_a_bad_law_is_told_with_its_place_and_a_remedy(
+    written: str, complaint: str, remedy: str
+) -> None:
+    with pytest.raises(BadInput) as told:
+        read(f"life = {written}")
+    assert str(told.value).startswith("scenario.toml:3: ")
+    assert complaint in str(told.value)
+    assert remedy in told.value.remedy
+
+
+def test_a_law_in_a_table_names_the_line_of_the_key() -> None:
+    with pytest.raises(BadInput, match=r"scenario.toml:6: life.scale: 'soon' is not a duration"):
+        read('[life]\nlaw = "weibull"\nshape = 0.7\nscale = "soon"')
+
+
+def test_a_part_of_a_mixture_names_its_line() -> None:
+    parts = '{ weight = 1, law = "levy", tau = 1, to = 2 },\n{ weight = 1, law = "gama" }'
+    with pytest.raises(BadInput, match=r"scenario.toml:6: there is no law 'gama'"):
+        read(f'[life]\nlaw = "mixture"\nof = [{parts}]')
+
+
+def test_values_from_a_file_with_censored_rows(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("vm,seconds,end\na,1,gone\nb,2,stopped\nc,3,gone\n")
+    law = read(
+        'life = { law = "empirical", file = "runs.csv", column = "seconds",'
+        ' censored = "end=stopped" }',
+        tmp_path,
+    )
+    assert law.cdf(np.array([1.0, 2.0, 3.0])) == pytest.approx([1 / 3, 1 / 3, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("vm,second\na,1\n", r"runs.csv:1: there is no column 'seconds'.*\n.*did you mean second"),
+        ("vm,seconds\na,1\nb,soon\n", r"runs.csv:3: seconds is 'soon', not a number"),
+        ("vm,seconds\na,1\nb\n", r"runs.csv:3: this row has 1 cells, the header has 2"),
+        ("vm,seconds\n", r"runs.csv: there is no row"),
+    ],
+)
+def test_a_bad_file_of_values_names_its_own_line(tmp_path: Path, rows: str, told: str) -> None:
+    (tmp_path / "runs.csv").write_text(rows)
+    with pytest.raises(BadInput, match=told):
+        read('life = { law = "empirical", file = "runs.csv", column = "seconds" }', tmp_path)
+
+
+def test_help_needs_neither_numpy_nor_scipy() -> None:
+    code = (
+        "import sys, tailrace.cli.main as m\n"
+        "sys.argv = ['tailrace', '--help']\n"
+        "try: m.main()\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('numpy', 'scipy') if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip().endswith("[]")
