@@ -1,0 +1,1 @@
+"""The virtual world: the same scheduler on simulated machines, a month in a second."""
