@@ -13,6 +13,7 @@ from tailrace.simulation.laws.families import (
 )
 from tailrace.simulation.laws.law import Floats, Law
 from tailrace.simulation.laws.levy import Levy
+from tailrace.simulation.laws.loggamma import LogGamma
 from tailrace.simulation.laws.mixture import Mixture
 from tailrace.simulation.laws.reading import Place, read_law
 
@@ -25,6 +26,7 @@ __all__ = [
     "Gamma",
     "Law",
     "Levy",
+    "LogGamma",
     "Lognormal",
     "Mixture",
     "Normal",

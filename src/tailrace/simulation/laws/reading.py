@@ -75,15 +75,15 @@ def number(written: Written) -> float:
 def per_second(written: Written) -> float:
     """How often: `"20/h"`; a number is times a second."""
     if not isinstance(written, str):
-        return _positive(number)(written)
+        return above(number)(written)
     times, _, unit = written.partition("/")
     try:
-        return _positive(number)(Decimal(times.strip())) / seconds(f"1{unit.strip()}")
+        return above(number)(Decimal(times.strip())) / seconds(f"1{unit.strip()}")
     except (ArithmeticError, ValueError):
         raise ValueError(f"{written!r} is not a rate above 0 such as 20/h or 3/d") from None
 
 
-def _positive(reads: Unit) -> Unit:
+def above(reads: Unit) -> Unit:
     def read(written: Written) -> float:
         value = reads(written)
         if value <= 0:
@@ -94,7 +94,7 @@ def _positive(reads: Unit) -> Unit:
 
 
 def _some(unit: Unit) -> Unit:
-    return _positive(unit)
+    return above(unit)
 
 
 def _any(unit: Unit) -> Unit:
@@ -102,7 +102,7 @@ def _any(unit: Unit) -> Unit:
 
 
 def _bare(_: Unit) -> Unit:
-    return _positive(number)
+    return above(number)
 
 
 def _real(_: Unit) -> Unit:
@@ -228,7 +228,7 @@ def _form(name: str, table: Table) -> Form:
 
 
 def _changed(law: Law, table: Table, unit: Unit) -> Law:
-    factor = table.read("factor", _positive(number), 1.0)
+    factor = table.read("factor", above(number), 1.0)
     at_least = table.read("at_least", unit, 0.0)
     return law if (factor, at_least) == (1.0, 0.0) else Changed(law, factor, at_least)
 
@@ -249,7 +249,7 @@ def _weight(value: Any, place: Place) -> float:
     if value is None:
         raise place.bad("a part of a mixture has no weight")
     with place.origin.at(*place.path, "weight"):
-        return _positive(number)(value)
+        return above(number)(value)
 
 
 def _empirical(table: Table, place: Place, unit: Unit) -> Law:
