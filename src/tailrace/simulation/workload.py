@@ -1,0 +1,117 @@
+"""How long each task runs on each machine.
+
+A task has a length: its run time in seconds on the reference machine. On a machine of another type
+it takes `slope * length + offset`, the line of BaTS (thesis 3.1.3), times a noise of its own for
+that type, times a factor of the machine. All are drawn by number: noise by task, factor by machine;
+so the same task takes the same time on the same machine however the run went before, and an attempt
+that is repeated there takes as long again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.quantities import SECOND
+from tailrace.simulation.draws import Streams, microseconds
+from tailrace.simulation.laws import Constant, Floats, Law
+
+_ONE = Constant(1.0)
+_CHUNK = 1024  # machines whose factors are drawn together
+
+
+class MachineType(msgspec.Struct, frozen=True):
+    """How machines of a type compare with the reference machine.
+
+    `noise` and `spread` are laws of factors around 1: of tasks that suit the type more or less than
+    the line says, and of machines of the type that differ from each other.
+    """
+
+    slope: float = 1.0
+    offset_s: float = 0.0
+    noise: Law = _ONE
+    spread: Law = _ONE
+
+    def __post_init__(self) -> None:
+        if not self.slope > 0:
+            raise ValueError(f"slope is {self.slope:g}, but must be above 0")
+
+    @classmethod
+    def of_speed(cls, speed: float) -> MachineType:
+        """Of machines that many times as fast as the reference machine."""
+        return cls(slope=1 / speed)
+
+    def line(self, lengths: Floats) -> Floats:
+        return self.slope * lengths + self.offset_s
+
+    def lengths(self, seconds: Floats) -> Floats:
+        """Back to the reference machine, without noise."""
+        return (seconds - self.offset_s) / self.slope
+
+
+REFERENCE = MachineType()
+
+
+def draw_lengths(law: Law, count: int, streams: Streams) -> Floats:
+    """The lengths of so many tasks; task i has the same one whatever the count."""
+    return law.draw(streams.stream("lengths").array(count))
+
+
+class Workload:
+    """Run times of the tasks of one bag, in microseconds and never less than one.
+
+    A line with a negative offset would send short tasks below zero; they take the least time
+    there is instead.
+    """
+
+    def __init__(
+        self,
+        lengths: Floats,
+        types: Mapping[str, MachineType],
+        streams: Streams,
+    ) -> None:
+        self.lengths = lengths
+        self._types = dict(types)
+        self._streams = streams
+        self._times: dict[str, Floats] = {}
+        self._factors: dict[str, list[float]] = {}
+
+    def run_us(self, task: int, type_name: str, machine: int) -> int:
+        """Of a task on the machine with this number within its type."""
+        factors = self._factors.get(type_name, ())
+        factor = factors[machine] if machine < len(factors) else self.factor(type_name, machine)
+        return max(round(self.seconds(type_name).item(task) * factor * SECOND), 1)
+
+    def run_times_us(self, type_name: str, machine: int) -> NDArray[np.int64]:
+        """Of all tasks on one machine."""
+        seconds = self.seconds(type_name) * self.factor(type_name, machine)
+        return np.maximum(microseconds(seconds), 1)
+
+    def seconds(self, type_name: str) -> Floats:
+        """Of all tasks on a machine of this type with factor 1."""
+        times = self._times.get(type_name)
+        if times is None:
+            times = self._times[type_name] = self._drawn(type_name)
+        return times
+
+    def factor(self, type_name: str, machine: int) -> float:
+        known = self._factors.setdefault(type_name, [])
+        while len(known) <= machine:
+            known += self._more_factors(type_name, len(known))
+        return known[machine]
+
+    def _drawn(self, type_name: str) -> Floats:
+        machine = self._types[type_name]
+        plain = machine.line(self.lengths)
+        if machine.noise == _ONE:
+            return plain
+        u = self._streams.stream("noise", type_name).array(len(plain))
+        return plain * machine.noise.draw(u)
+
+    def _more_factors(self, type_name: str, start: int) -> Iterable[float]:
+        u = self._streams.stream("spread", type_name).array(_CHUNK, start)
+        factors: list[float] = self._types[type_name].spread.draw(u).tolist()
+        return factors
