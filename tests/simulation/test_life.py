@@ -204,6 +204,14 @@ def test_causes_that_overlap_make_one_outage() -> None:
     assert (watch.share(), watch.presence.availability.outages) == (0.6, 1)
 
 
+def test_a_cause_that_holds_twice_is_to_be_let_go_twice() -> None:
+    watch = Watch()
+    for outage in ((10, 30), (20, 50)):
+        Outages(watch.presence, Cause.SITE, [outage])
+    watch.engine.run(until=100)
+    assert watch.said == [(10, Cause.SITE), (50, "up")]
+
+
 # Sites
 
 

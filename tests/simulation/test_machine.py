@@ -215,6 +215,20 @@ def test_a_failure_takes_all_jobs_and_says_how_far_they_were() -> None:
     assert (usage.work_done, usage.work_lost, usage.useful_work) == (5 * S, 4 * S, S)
 
 
+def test_jobs_that_come_and_go_leave_no_events_behind() -> None:
+    bench = Bench(slots=5000)
+    kept = Job(1000 * S, "kept")
+    assert bench.machine.start(kept)
+    for number in range(1, 2001):
+        bench.engine.run(until=number)
+        job = Job(S)
+        bench.machine.start(job)
+        bench.machine.drop(job)
+    assert bench.engine.executed == 0
+    assert bench.run() == {"kept": 1000}
+    assert bench.engine.executed == 1
+
+
 def test_a_job_that_ends_as_its_machine_fails_has_ended() -> None:
     for single in (False, True):
         bench = Bench(single)
@@ -249,6 +263,15 @@ def test_a_paused_job_keeps_its_share() -> None:
     bench.start(0, "other", 4)
     bench.at(2, bench.machine.save, job, 2 * S)
     assert bench.run() == {"other": 8, "saves": 9}
+
+
+def test_a_paused_job_makes_no_progress_however_little_is_left() -> None:
+    bench = Bench()
+    job = bench.start(0, "a", 10)
+    bench.at(9, bench.machine.save, job, 5 * S)
+    bench.run(until=13)
+    assert (bench.machine.progress(job), bench.machine.usage().work_done) == (9 * S, 9 * S)
+    assert bench.run() == {"a": 15}
 
 
 def test_a_checkpoint_counts_when_it_is_available_not_when_it_is_written() -> None:

@@ -279,9 +279,9 @@ class Machine:
         jobs = self._clock.ended(self._engine.now)
         for job in jobs:
             self._finish(job)
-        self._retime()
         for job in jobs:
-            self._on_end(job)
+            self._on_end(job)  # mostly starts the next one here, which finds the new time by itself
+        self._retime()
 
     def _finish(self, job: Job) -> None:
         self._book.work_done += job.work - job.done
