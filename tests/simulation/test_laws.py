@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -96,6 +96,7 @@ def test_moments_are_those_of_what_is_drawn(name: str) -> None:
 
 
 @several
+@settings(max_examples=30)
 @given(u=st.lists(units, min_size=2, max_size=20))
 def test_quantiles_grow_and_undo_the_distribution_function(name: str, u: list[float]) -> None:
     law = LAWS[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailrace.simulation.draws import Streams
@@ -59,6 +59,7 @@ def test_machines_of_a_type_differ_by_a_factor_of_their_own() -> None:
 asked = st.tuples(st.integers(0, 499), st.sampled_from(sorted(TYPES)), st.integers(0, 3000))
 
 
+@settings(max_examples=30)
 @given(st.lists(asked, min_size=1, max_size=20), st.randoms())
 def test_run_times_do_not_depend_on_the_order_of_asking(
     questions: list[tuple[int, str, int]], chance: object
