@@ -103,7 +103,7 @@ def test_results_say_why(swept: Path, tmp_path: Path) -> None:
     )
     assert tailrace(tmp_path, "run", "--quiet").code == 1
     _, unusable, late = ask(tmp_path, "results").out.splitlines()
-    assert "$TAILRACE_RESULT is not JSON" in unusable
+    assert "task failed" in unusable and "$TAILRACE_RESULT is not JSON" in unusable
     assert "over its limit of time" in late
 
 

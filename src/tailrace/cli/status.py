@@ -101,6 +101,7 @@ def show_one(here: Stored, facts: BagFacts) -> None:
     for text in _money(here, facts):
         click.echo(f"  {text}")
     _print_failures(went_wrong(here.link, facts.bag))
+    _print_unpublished(here, facts.bag)
     click.echo(f"  {_server(here)}")
     _print_next(here, facts)
 
@@ -138,6 +139,16 @@ def _print_failures(groups: list[FailureGroup]) -> None:
     if len(groups) > MOST_GROUPS:
         more = words.count(len(groups) - MOST_GROUPS, "kind")
         click.echo(f"    … and {more} more; `tailrace report` lists them")
+
+
+def _print_unpublished(here: Stored, bag: int) -> None:
+    """While a server runs they may be on their way."""
+    waiting = [] if here.served else reading.unpublished(here.link, bag)
+    if waiting:
+        tasks = ", ".join(map(str, waiting[:5])) + ", …" * (len(waiting) > 5)
+        what = words.count(len(waiting), "task")
+        click.echo(f"  outputs of {what} are not at their targets yet  [task {tasks}]")
+        click.echo(f"    `tailrace resume {bag}` moves them, or says what is in the way")
 
 
 def failure(group: FailureGroup) -> str:
