@@ -31,7 +31,7 @@ class RunCommand(click.Command):
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[BAG.toml] | -- CMD {} ::: …")
 @click.option("--commands", metavar="FILE|-", help="One shell command a line.")
 @click.option("--name", help="The bag's name.")
-@click.option("--cores", "-j", type=float, help="Cores of this machine to use; default: all.")
+@click.option("--cores", "-j", help="Cores of this machine to use: 4, 50%, or all, the default.")
 @click.option("--memory", help="Memory of this machine to use; default: nearly all.")
 @click.option("--needs", help="What each task needs: cores=2,memory=4GiB.")
 @click.option("--time-limit", help="Each task may run so long: 90s, 10m, 2h.")
