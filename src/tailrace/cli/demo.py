@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from importlib import resources
@@ -60,4 +61,5 @@ def _show_results(where: Path) -> None:
     click.echo(f"\nYour turn: change {where}/bag.toml, or `{hint('run -- echo {} ::: a b c')}`.")
     activate = Path(sys.prefix, "bin", "activate")
     if program() != NAME and activate.exists():
-        click.echo(f"To type `tailrace` alone: . {shlex.quote(str(activate))}")
+        shown = min(os.path.relpath(activate), str(activate), key=len)
+        click.echo(f"To type `tailrace` alone: . {shlex.quote(shown)}")
