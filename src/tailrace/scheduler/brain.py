@@ -10,6 +10,8 @@ changes; each event has one short function here, the rules stand in the modules 
     endings    an attempt has ended: live, late, expired
     blame      what follows from each way an attempt can end
     growing    larger limits for those that passed theirs
+    doubts     hosts that get nothing new until blame is settled
+    others     whether there is another host for a task
     brakes     what keeps a broken bag from doing harm
     leases     wanted machines and those there are
     money      what they cost
@@ -105,8 +107,9 @@ def match(state: State, offers: Collection[Host]) -> None:
     """Let matching pick; a host that was sent something has had its offer answered."""
     served: dict[str, Host] = {}
     for host, bag, count in fcfs.pick(state, offers):
+        before = state.next_attempt
         dispatch.send(state, bag, host, count)
-        if host.live:
+        if state.next_attempt > before:
             served[host.id] = host
     for host in served.values():
         close_offer(state, host)
@@ -157,6 +160,7 @@ def resume(state: State, bag: Bag) -> None:
         return
     bag.like_count = 0
     bag.trials.clear()
+    bag.doubts.clear()
     bag.phase, bag.why, bag.ended_us = BagPhase.RUNNING, "", None
     if bag.done.count == bag.terms.count:
         dispatch.finish(state, bag)
@@ -247,6 +251,8 @@ def ring(state: State) -> None:
             brakes.trials_due(state, state.bags[int(key)])
         elif alarm is Alarm.READMIT:
             readmitted(state, state.hosts[str(key)])
+        elif alarm is Alarm.DOUBT:
+            state.supply = True  # a host that was held back may try one
         elif alarm is Alarm.LEASE:
             leases.end_is_near(state, int(key))
         else:

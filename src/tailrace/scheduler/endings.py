@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
-from tailrace.scheduler import blame, brakes, dispatch, leases
+from tailrace.scheduler import blame, brakes, dispatch, fleet, leases
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
@@ -82,15 +82,17 @@ def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
     elif event.outcome is CANCELLED:
         told = event.measured.text or "not started"
         _as_if_never_sent(state, bag, event.index, trouble, f"handed back by {event.host}: {told}")
-    elif _never_begun(attempt, event):
+    elif not trouble.at_once and _sent_ahead(state, bag, attempt, event):
         _vanished_ahead(state, bag, event, trouble)
     else:
         blame.consequence(state, bag, event, trouble)
 
 
-def _never_begun(attempt: Attempt, event: Ended) -> bool:
-    """Perhaps it has: a host that is gone cannot be asked which of those sent ahead it came to."""
-    return attempt.ahead and event.outcome in VANISHED and not event.measured.run_us
+def _sent_ahead(state: State, bag: Bag, attempt: Attempt, event: Ended) -> bool:
+    """Of what its host runs at once, and the host is gone: who knows whether it had begun?"""
+    if event.outcome not in VANISHED or event.measured.run_us or attempt.needs is not None:
+        return False
+    return attempt.beside > fleet.slots(bag, state.hosts[attempt.host])
 
 
 def _vanished_ahead(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterator
 
-from tailrace.bag.needs import Amounts, fits, times
+from tailrace.bag.needs import Amounts, times
 from tailrace.scheduler.rows import STANDING, HostRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -45,6 +45,7 @@ def retire(state: State, host: Host) -> None:
     """Its lease has been released: what is sent now would only be ended with it."""
     _count_out(state, host)
     host.retired = True
+    state.supply = True
 
 
 def move_to_lease(state: State, host: Host, lease: int | None) -> None:
@@ -177,11 +178,3 @@ def another_host(state: State, bag: Bag, than: tuple[str, ...]) -> bool:
     """Is there an able host for tasks of this bag beside these?"""
     hosts = [state.able.get(name) for name in than]
     return bag.hosts > sum(1 for host in hosts if host is not None and slots(bag, host))
-
-
-def another_for(state: State, bag: Bag, than: tuple[str, ...], needs: Amounts) -> bool:
-    """The same for needs that have grown, which not every host can meet."""
-    return any(
-        host.id not in than and admits_pool(bag, host) and fits(needs, host.capacity)
-        for host in state.able.values()
-    )

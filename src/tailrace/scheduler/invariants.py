@@ -16,6 +16,7 @@ def check(state: State) -> None:
     for bag in state.bags.values():
         _check_tasks(bag)
         _check_indexes(state, bag)
+        _check_doubts(bag)
         _check_money(state, bag)
     for host in state.hosts.values():
         _check_host(state, host)
@@ -69,6 +70,16 @@ def _check_indexes(state: State, bag: Bag) -> None:
         _hold(bag.slots == sum(counts), f"bag {bag.id}: {bag.slots} slots kept, {sum(counts)} are")
         hosts = sum(count > 0 for count in counts)
         _hold(bag.hosts == hosts, f"bag {bag.id}: {bag.hosts} hosts kept, {hosts} are")
+
+
+def _check_doubts(bag: Bag) -> None:
+    for host, doubt in bag.doubts.items():
+        _hold(bool(doubt.tasks), f"bag {bag.id}: host {host} is in doubt for nothing")
+        for index in doubt.tasks:
+            trouble = bag.troubles.get(index)
+            open_ = trouble is not None and host in trouble.failed_on()
+            _hold(open_, f"bag {bag.id}: the failure of task {index} on {host} is settled")
+            _hold(index in bag.live or index in bag.requeue.waiting, f"task {index}: nobody asked")
 
 
 def _check_money(state: State, bag: Bag) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tailrace.bag.needs import fits, less
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import admission, blame, dispatch, fleet, leases, money
+from tailrace.scheduler import admission, blame, dispatch, doubts, fleet, leases, money
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import AttemptRow, BagPhase, HostRow, LeaseRow, Restored
 from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State, Trouble
@@ -59,13 +58,7 @@ def _adopt(state: State, row: AttemptRow) -> None:
         attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
     elif attempt.expired and trouble is not None and blame.exhausted(bag, trouble):
         attempt.dropping = Outcome.EXPIRED
-    attempt.ahead = attempt.needs is None and _ahead(state, bag, host)
     dispatch.believe(state, bag, host, attempt)
-
-
-def _ahead(state: State, bag: Bag, host: Host) -> bool:
-    """Beside those sent before it there was no room to begin; the rows tell no more."""
-    return not fits(bag.terms.needs, less(host.capacity, fleet.used(state, host)))
 
 
 def _take_up(state: State, bag: Bag) -> None:
@@ -73,6 +66,7 @@ def _take_up(state: State, bag: Bag) -> None:
     live = sum(1 for index in bag.live if index not in bag.done)
     troubled = sum(1 for index in bag.troubles if index not in bag.live)
     bag.cursor = bag.done.count + live + troubled
+    doubts.restore(bag)
     for index, trouble in bag.troubles.items():
         if not dispatch.under_way(bag, index) and _may_go_on(bag, index, trouble):
             bag.requeue.add(index, admission.group_of(trouble))
@@ -93,6 +87,8 @@ def watch_again(state: State) -> None:
         if attempt.timeout_us is not None:
             due = max(attempt.sent_us + attempt.timeout_us, state.grace_until_us)
             state.timers.set(due, Alarm.TIMEOUT, attempt.attempt)
+    for bag in state.open.values():
+        doubts.watch_again(state, bag)
     for lease in state.leases.values():
         leases.watch_end(state, lease)
     for host in state.excluded.values():

@@ -32,7 +32,7 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     host: str
     sent_us: int
     needs: dict[str, int] | None = None  # when they are more than the bag's
-    ahead: bool = False  # of what its host runs at once: it may never have begun
+    beside: int = 0  # how many its host held when it was sent, with this one
     timeout_us: int | None = None
     expired: bool = False  # another may be sent; a result of this one still counts
     dropping: Outcome | None = None  # how its end will be booked
@@ -83,6 +83,16 @@ class Trial(msgspec.Struct):
     since_us: int
 
 
+class Doubt:
+    """The failures of a bag's tasks on a host that are not settled, since one succeeded there."""
+
+    __slots__ = ("since_us", "tasks")
+
+    def __init__(self) -> None:
+        self.tasks: dict[int, None] = {}
+        self.since_us = 0
+
+
 class Bag:
     def __init__(
         self,
@@ -108,6 +118,8 @@ class Bag:
         self.trials: dict[str, Trial | None] = {}  # by kind of host; None: passed
         self.like_sign = ""
         self.like_count = 0
+        self.like_hosts: dict[str, int] = {}  # of those: how many each host has said
+        self.doubts: dict[str, Doubt] = {}  # by host
         self.times = RunTimes()
         self.queued = False  # stands in `State.hungry`
         self.hosts = 0  # able hosts that may run its tasks (kept by `fleet`)
@@ -169,6 +181,7 @@ class Host:
         self.retired = False  # its lease is over, or none of ours
         self.probing = False  # after an exclusion: one attempt at a time, until one succeeds
         self.probe = 0  # the attempt that does
+        self.unable = 0  # times in a row that it could not run a task
         self.proven = row.succeeded > 0  # a task has ended on it: its worker works
         self.offer: Amounts | None = None
         self.live: dict[int, Attempt] = {}

@@ -13,6 +13,7 @@ class Alarm(IntEnum):
     READMIT = 2  # an excluded host may be probed
     LEASE = 3  # a lease comes to its end
     ACQUIRE = 4  # a pool may be asked again
+    DOUBT = 5  # a host held back from a bag may try one of its tasks
 
 
 Key = int | str
