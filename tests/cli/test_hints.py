@@ -109,3 +109,23 @@ def test_a_lease_given_back_is_not_worth_a_note(swept: Path) -> None:
     last = [item for item in reading.feed(link, 1, 0) if item.kind == "lease"][-1]
     assert b"bag 1 is finished" in bytes(last.body)
     link.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["echo", "a", "b c"], "tailrace run -- echo ::: a 'b c'"),
+        (["python3 model.py {}"], "tailrace run -- 'python3 model.py {}' ::: a b c"),
+        (["gzip", "{}"], "tailrace run -- gzip '{}' ::: a b c"),
+    ],
+)
+def test_a_command_without_its_values_is_told_as_it_was_meant(
+    tmp_path: Path, words: list[str], meant: str
+) -> None:
+    told = ask(tmp_path, "run", *words)
+    assert told.code == 2 and "is not a bag file" in told.err and f"`{meant}`" in told.err
+
+
+def test_a_bag_file_that_is_not_there_tells_where_it_was_looked_for(tmp_path: Path) -> None:
+    told = ask(tmp_path, "run", "nope.toml")
+    assert told.code == 2 and f"looked in {tmp_path}" in told.err
