@@ -48,7 +48,7 @@ def durable(state: State) -> dict[str, Any]:
 def _durable_bag(bag: Any) -> dict[str, Any]:
     return {
         "row": bag.row(),
-        "cursor": bag.cursor,
+        "cursor": bag.fresh.sent,
         "done": bytes(bag.done),
         "failed": bytes(bag.failed) if bag.failed.count else b"",
         "troubles": {index: trouble.row(bag.id, index) for index, trouble in bag.troubles.items()},

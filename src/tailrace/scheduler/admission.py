@@ -22,13 +22,23 @@ def room(state: State, bag: Bag, host: Host) -> int:
     offer, trial = host.offer, bag.trials.get(host.kind, brakes.UNTRIED)
     if offer is None or not host.able or not fleet.admits_pool(bag, host):
         return 0
-    if trial is None and not host.probing:
+    if bag.replication is not None and not bag.replication.admits_first(state, bag, host):
+        return 0
+    if (trial is None or not bag.terms.trial_us) and not host.probing:
         if _holds_only(host, bag):
             return held_at_most(bag, slots_in(bag.terms.needs, offer)) - len(host.live)
         return free_slots(state, bag, host)
     if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):
         return 0  # until this kind of host has stood its trial, or this host its probe
     return min(free_slots(state, bag, host), 1)
+
+
+def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
+    """Would one more task of the bag begin on this host, which has stood its trial?"""
+    if host.offer is None or not host.able or host.probing or not fleet.admits_pool(bag, host):
+        return False
+    tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
+    return tried and fits_beside(state, host, bag.terms.needs)
 
 
 def slots_in(needs: Amounts, free: Amounts) -> int:

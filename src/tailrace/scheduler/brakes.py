@@ -12,7 +12,6 @@ from tailrace.scheduler.rows import BagPhase, Failure
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trial
 from tailrace.scheduler.timers import Alarm
 
-TRIAL_US = 2_000_000
 UNTRIED = Trial(0, 0)
 _DIGITS = re.compile(r"\d+")
 
@@ -24,7 +23,7 @@ def sign(measured: Measured) -> str:
 
 def begin_trial(state: State, bag: Bag, host: Host, attempt: int) -> None:
     bag.trials[host.kind] = Trial(attempt, state.now)
-    state.timers.set(state.now + TRIAL_US, Alarm.TRIAL, bag.id)
+    state.timers.set(state.now + bag.terms.trial_us, Alarm.TRIAL, bag.id)
 
 
 def end_trial(state: State, bag: Bag, host: Host, attempt: Attempt, *, passed: bool) -> None:
@@ -42,7 +41,7 @@ def end_trial(state: State, bag: Bag, host: Host, attempt: Attempt, *, passed: b
 def trials_due(state: State, bag: Bag) -> None:
     """A trial that has run for a while without failing is good enough."""
     for kind, trial in bag.trials.items():
-        if trial is not None and state.now >= trial.since_us + TRIAL_US:
+        if trial is not None and state.now >= trial.since_us + bag.terms.trial_us:
             bag.trials[kind] = None
             state.supply = True
 

@@ -44,15 +44,16 @@ def _send_waiting(state: State, bag: Bag, host: Host, most: int, held_back: bool
 
 
 def _send_next(state: State, bag: Bag, host: Host, most: int) -> None:
-    end = min(bag.cursor + most, bag.terms.count)
-    while bag.cursor < end:
-        index = bag.order.at(bag.cursor)
-        bag.cursor += 1
+    fresh = bag.fresh
+    for _ in range(min(most, fresh.left)):
+        index = fresh.take()
         if index not in bag.done:
             attempt = _new_attempt(state, bag, host, index, None)
             state.out.append(
                 Assign(attempt.attempt, bag.id, index, host.id, FIRST, attempt.timeout_us)
             )
+            if bag.replication is not None:
+                bag.replication.sent(state, bag, host, attempt)
 
 
 def _send_again(state: State, bag: Bag, host: Host, index: int) -> None:
@@ -63,6 +64,27 @@ def _send_again(state: State, bag: Bag, host: Host, index: int) -> None:
     state.out.append(Assign(attempt.attempt, bag.id, index, host.id, why, attempt.timeout_us,
                             trouble.needs, trouble.limits))  # fmt: skip
     remember(state, bag, index, trouble)
+    if bag.replication is not None:
+        bag.replication.sent(state, bag, host, attempt)
+
+
+def send_wanted(state: State, bag: Bag, host: Host, index: int) -> None:
+    """One more attempt of a task, because a replication strategy wants it."""
+    assert bag.replication is not None
+    trouble = bag.troubles.get(index)
+    attempt = _new_attempt(state, bag, host, index, trouble.needs if trouble else None)
+    out = len(bag.live[index]) - 1
+    why = f"another beside {out}: {bag.replication.name}" if out else f"again: {_why(trouble)}"
+    state.out.append(Assign(attempt.attempt, bag.id, index, host.id, why, attempt.timeout_us,
+                            attempt.needs, trouble.limits if trouble else None))  # fmt: skip
+    if trouble is not None:
+        trouble.sent += 1
+        remember(state, bag, index, trouble)
+    bag.replication.sent(state, bag, host, attempt)
+
+
+def _why(trouble: Trouble | None) -> str:
+    return trouble.why if trouble and trouble.why else "the tail has begun"
 
 
 def _new_attempt(
@@ -72,12 +94,15 @@ def _new_attempt(
     state.next_attempt = number + 1
     attempt = Attempt(number, bag.id, index, host.id, state.now, needs)
     believe(state, bag, host, attempt)
-    if host.kind not in bag.trials:
+    if host.kind not in bag.trials and bag.terms.trial_us:
         brakes.begin_trial(state, bag, host, number)
     if host.probing:
         host.probe = number
-    if bag.terms.timeout_us is not None:
-        _set_timeout(state, attempt, bag.terms.timeout_us, host)
+    timeout_us = bag.terms.timeout_us
+    if bag.replication is not None:
+        timeout_us = bag.replication.timeout_us(state, bag, host)
+    if timeout_us is not None:
+        _set_timeout(state, attempt, timeout_us, host)
     return attempt
 
 
@@ -144,8 +169,11 @@ def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -
         trouble = bag.troubles.pop(index, None)
         if trouble is not None:
             doubts.settle(state, bag, index, trouble.unsettled)
-    for other in bag.live.get(index, ()):
-        drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
+    if bag.replication is not None:
+        bag.replication.settled(state, bag, index)
+    if bag.replication is None or not bag.replication.keeps_losers:
+        for other in bag.live.get(index, ()):
+            drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
     if outcome is not SUCCEEDED:
         _note_failed(bag, index)
     if bag.done.count == bag.terms.count:
@@ -178,7 +206,9 @@ def requeue(
     trouble.why = why
     trouble.avoid = tuple(sorted(dict.fromkeys((*avoid, *trouble.failed_on()))))
     remember(state, bag, index, trouble)
-    if index not in bag.done and not under_way(bag, index):
+    if index in bag.done or under_way(bag, index):
+        return
+    if bag.replication is None or not bag.replication.sends_again(state, bag, index, trouble):
         bag.requeue.add(index, admission.group_of(trouble))
         fleet.queue(state, bag)
 

@@ -24,6 +24,8 @@ def ended(state: State, event: Ended) -> None:
         return
     host = state.hosts[attempt.host]
     dispatch.forget(state, bag, host, attempt)
+    if bag.replication is not None:
+        bag.replication.over(state, bag, attempt, succeeded=event.outcome is SUCCEEDED)
     outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
@@ -122,7 +124,7 @@ def timed_out(state: State, number: int) -> None:
     if attempt is None or attempt.dropping is not None or attempt.expired:
         return
     bag = state.bags[attempt.bag]
-    if bag.terms.repeatable:
+    if bag.terms.repeatable and attempt.index not in bag.done:
         _expire(state, bag, attempt)
     else:
         dispatch.drop(state, attempt, Outcome.EXPIRED, "its time-out passed")

@@ -54,7 +54,7 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
     lines.append(
         f"{bag.done.count} of {bag.terms.count} tasks have a result ({bag.failed.count} failed), "
         f"{live} attempts are out, {len(bag.requeue.waiting)} tasks wait for another attempt, "
-        f"{bag.terms.count - bag.cursor} were never sent."
+        f"{bag.terms.count - bag.fresh.sent} were never sent."
     )
     if bag.hungry:
         lines += _why_hungry(state, bag, now)

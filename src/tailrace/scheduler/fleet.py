@@ -28,7 +28,7 @@ def seen(state: State, row: HostRow) -> Host:
         host = state.hosts[row.host] = Host(row)
     _count_out(state, host)
     move_to_lease(state, host, row.lease)
-    host.pool, host.kind, host.capacity = row.pool, row.kind, row.capacity
+    host.pool, host.kind, host.capacity, host.speed = row.pool, row.kind, row.capacity, row.speed
     host.present, host.retired = True, not stands(state, row.lease)
     _count_in(state, host)
     return host
@@ -86,6 +86,7 @@ def _count_in(state: State, host: Host) -> None:
         return
     host.able = True
     state.able[host.id] = host
+    state.able_in[host.pool] = state.able_in.get(host.pool, 0) + 1
     for bag in state.open.values():
         count = slots(bag, host)
         bag.hosts += count > 0
@@ -97,6 +98,7 @@ def _count_out(state: State, host: Host) -> None:
         return
     host.able = False
     del state.able[host.id]
+    state.able_in[host.pool] -= 1
     for bag in state.open.values():
         count = slots(bag, host)
         bag.hosts -= count > 0
@@ -125,6 +127,8 @@ def opened(state: State, bag: Bag) -> None:
     """The bag has begun, or has work again."""
     if bag.id not in state.open:
         state.open[bag.id] = bag
+        if bag.replication is not None:
+            state.replicating[bag.id] = bag
         counts = [slots(bag, host) for host in state.able.values()]
         bag.hosts, bag.slots = sum(count > 0 for count in counts), sum(counts)
     state.fleet_due[bag.id] = None
@@ -135,6 +139,7 @@ def closed(state: State, bag: Bag) -> None:
     """The bag runs no longer; for good, or until its owner says so."""
     if bag.phase in ENDED:
         state.open.pop(bag.id, None)
+        state.replicating.pop(bag.id, None)
     state.fleet_due[bag.id] = None
 
 

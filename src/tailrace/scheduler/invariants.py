@@ -31,12 +31,14 @@ def _check_tasks(bag: Bag) -> None:
     undone = [index for index in bag.live if index not in bag.done]
     waiting = [index for index in bag.troubles if index not in bag.live]
     known = bag.done.count + len(undone) + len(waiting)
-    _hold(known == bag.cursor, f"bag {bag.id}: cursor {bag.cursor}, but {known} accounted for")
+    sent = bag.fresh.sent
+    _hold(known == sent, f"bag {bag.id}: {sent} sent, but {known} accounted for")
     for index in bag.requeue.waiting:
         _hold(index in bag.troubles, f"bag {bag.id}: task {index} waits for no reason")
         _hold(index not in bag.done, f"bag {bag.id}: task {index} waits, but is done")
     for index in waiting:
-        _hold(index in bag.requeue.waiting, f"bag {bag.id}: task {index} is forgotten")
+        waits = bag.replication is not None and bag.replication.waits(index)
+        _hold(waits or index in bag.requeue.waiting, f"bag {bag.id}: task {index} is forgotten")
     for index, attempts in bag.live.items():
         _check_live(bag, index, attempts)
     _hold(bag.failed.count <= bag.done.count, f"bag {bag.id}: more failed than done")
@@ -48,12 +50,15 @@ def _check_tasks(bag: Bag) -> None:
 
 def _check_live(bag: Bag, index: int, attempts: tuple[Attempt, ...]) -> None:
     wanted = [a for a in attempts if a.dropping is None]
-    if index in bag.done:
+    keeps_losers = bag.replication is not None and bag.replication.keeps_losers
+    if index in bag.done and not keeps_losers:
         _hold(not wanted, f"bag {bag.id}: task {index} is done, yet an attempt is wanted")
     if not bag.terms.repeatable:
         _hold(len(attempts) <= 1, f"bag {bag.id}: two attempts of task {index} at once")
     fresh = [a for a in wanted if not a.expired]
-    _hold(len(fresh) <= 1, f"bag {bag.id}: task {index} was sent twice")
+    _hold(
+        len(fresh) <= 1 or bag.replication is not None, f"bag {bag.id}: task {index} was sent twice"
+    )
     trouble = bag.troubles.get(index)
     if trouble is not None:
         expired = [a.attempt for a in attempts if a.expired]
