@@ -175,6 +175,8 @@ def resume(state: State, bag: Bag) -> None:
     if bag.done.count == bag.terms.count:
         dispatch.finish(state, bag)
         return
+    if bag.terms.round_us:
+        rounds.begin(state, bag)
     state.out.append(Remember(bag.row()))
     fleet.opened(state, bag)
 

@@ -8,9 +8,11 @@ from tailrace.scheduler.timers import Alarm
 
 def begin(state: State, bag: Bag) -> None:
     """Rounds are counted from the bag's submission, also after a restart."""
+    if bag.round_us > state.now:
+        return  # it is awaited already
     since = state.now - bag.submitted_us
-    state.timers.set(state.now - since % bag.terms.round_us + bag.terms.round_us, Alarm.ROUND,
-                     bag.id)  # fmt: skip
+    bag.round_us = state.now - since % bag.terms.round_us + bag.terms.round_us
+    state.timers.set(bag.round_us, Alarm.ROUND, bag.id)
 
 
 def open_round(state: State, bag: Bag) -> None:

@@ -124,6 +124,7 @@ class Bag:
         self.matching: Matching  # both are given by `strategies`
         self.replication: Replication | None = None
         self.round_open = not terms.round_us  # its tasks may be matched now
+        self.round_us = 0  # when its next round begins
         self.tail_us = row.tail_us
         self.tail_hosts = row.tail_hosts
         self.done = Bits(terms.count, done)

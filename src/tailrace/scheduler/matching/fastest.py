@@ -25,8 +25,9 @@ class Fastest:
         heapify(heap)
         while heap and bag.hungry:
             _, place, host = heap[0]
+            before = len(host.live)
             yield host, 1
-            if admission.room(state, bag, host) > 0:
+            if len(host.live) > before and admission.room(state, bag, host) > 0:
                 heapreplace(heap, (-share(host), place, host))
             else:
                 heappop(heap)

@@ -37,7 +37,8 @@ class RandomMachine:
             self._draws += 1
             place = int(draw(state.seed, bag.id, "matching", self._draws) * len(hosts))
             host = hosts[place]
+            before = len(host.live)
             yield host, 1
-            if admission.room(state, bag, host) <= 0:
+            if len(host.live) == before or admission.room(state, bag, host) <= 0:
                 hosts[place] = hosts[-1]
                 hosts.pop()

@@ -14,5 +14,6 @@ class Matching(Protocol):
     order: ClassVar[str]  # of the bag's tasks: listed, longest or shortest (first)
 
     def pick(self, state: State, bag: Bag, offers: Collection[Host]) -> Iterator[Pick]:
-        """Each pick is carried out before the next is asked for."""
+        """Each pick is carried out before the next is asked for. Sometimes none of what waits may
+        go to the host that was picked."""
         ...

@@ -13,6 +13,7 @@ import heapq
 import math
 from collections import deque
 
+from tailrace.pools.terms import Pool
 from tailrace.scheduler import dispatch, others
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.replication.replication import Replication
@@ -46,7 +47,8 @@ class NTDMr(Replication):
     # what it is asked
 
     def admits_first(self, state: State, bag: Bag, host: Host) -> bool:
-        return not others.reliable(state, host)
+        """Where nobody is cheap, and nobody will be, the dear ones do it all."""
+        return not others.reliable(state, host) or not _cheap_pools(state, bag)
 
     def timeout_us(self, state: State, bag: Bag, host: Host) -> int | None:
         if bag.tail_us is not None:
@@ -134,7 +136,7 @@ class NTDMr(Replication):
         for index in [*bag.requeue.waiting, *(bag.fresh.take() for _ in range(bag.fresh.left))]:
             bag.requeue.remove(index)
             if index not in bag.done:
-                bag.troubles.setdefault(index, Trouble())
+                dispatch.remember(state, bag, index, bag.troubles.setdefault(index, Trouble()))
                 self._want(state, bag, index)
         for index, attempts in bag.live.items():
             if index not in bag.done:
@@ -174,10 +176,16 @@ class NTDMr(Replication):
 
 def cheap_hosts(state: State, bag: Bag) -> int:
     """Unreliable hosts that are there for this bag."""
-    return sum(
-        count
-        for name, count in state.able_in.items()
-        if name in state.pools
-        and not state.pools[name].reliable
-        and (not bag.terms.pools or name in bag.terms.pools)
-    )
+    return sum(state.able_in.get(pool.name, 0) for pool in _unreliable(state, bag))
+
+
+def _cheap_pools(state: State, bag: Bag) -> bool:
+    """Some whose machines are there, or on their way."""
+    names = [pool.name for pool in _unreliable(state, bag)]
+    return any(state.able_in.get(name) or state.lent.get(name) for name in names)
+
+
+def _unreliable(state: State, bag: Bag) -> list[Pool]:
+    names = bag.terms.pools or tuple(state.pools)
+    pools = [state.pools[name] for name in names if name in state.pools]
+    return [pool for pool in pools if not pool.reliable]
