@@ -8,7 +8,7 @@ DEBIAN := pypy3 parallel chromium povray hmmer
 .PHONY: demo install test test-all lint types unit soak bench clean
 
 demo: $(VENV)/installed
-	cd $(or $(TMPDIR),/tmp) && $(CURDIR)/$(BIN)/tailrace demo --folder $(CURDIR)/demo
+	$(BIN)/tailrace demo --folder demo
 
 install: $(VENV)/installed
 

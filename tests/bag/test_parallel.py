@@ -111,6 +111,7 @@ def test_braces_that_mean_nothing_to_gnu_parallel_stay() -> None:
         ("::: a b", "no command", "COMMAND"),
         ("echo :::+ a", "no source before", "begin with :::"),
         ("echo ::: a b :::+ c", "1 values", "same length"),
+        ("echo :: a b", ":: has two colons", "behind three: :::"),
         ("echo :::: file", ":::: (values from files)", "--commands"),
         ("echo ::::+ file", "::::+ (values from files)", "--commands"),
         ("echo {%} ::: a", "{%}", "supported are"),

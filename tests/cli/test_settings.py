@@ -57,7 +57,7 @@ def test_the_local_pool_bills_by_the_unit_of_its_price(tmp_path: Path) -> None:
     ("line", "said", "remedy"),
     [
         ("coers = 2", "unknown key coers", "did you mean cores?"),
-        ("cores = 'many'", "'many' is not a number of cores", 'write cores = 4, or "all"'),
+        ("cores = 'many'", "'many' is not a number of cores", 'write cores = 4, "50%" or "all"'),
         ("cores = 0", "0 is not a number of cores above 0", "write cores"),
         ("memory = true", "true is not a quantity", "write memory"),
         ("port = 70000", "70000 is not a port", "write port = 8600"),

@@ -82,7 +82,7 @@ def test_results_half_way_have_no_outcome_where_there_is_none(halfway: Path) -> 
 
 def test_results_as_csv_join_parameters_and_values(swept: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(ask(swept, "results", "--csv").out)))
-    assert rows[5]["alpha"] == "0.2" and rows[5]["value.score"] == "3"
+    assert rows[5]["alpha"] == "0.2" and rows[5]["score"] == "3"
     assert rows[4]["outcome"] == "task_failed"
 
 
@@ -103,7 +103,7 @@ def test_results_say_why(swept: Path, tmp_path: Path) -> None:
     )
     assert tailrace(tmp_path, "run", "--quiet").code == 1
     _, unusable, late = ask(tmp_path, "results").out.splitlines()
-    assert "$TAILRACE_RESULT is not JSON" in unusable
+    assert "task failed" in unusable and "$TAILRACE_RESULT is not JSON" in unusable
     assert "over its limit of time" in late
 
 
@@ -111,7 +111,17 @@ def test_only_failed_and_only_some_columns(swept: Path) -> None:
     told = ask(swept, "results", "--failed", "--csv", "--columns", "task,seed,exit")
     assert told.out == "task,seed,exit\n1,2,4\n4,2,4\n"
     lines = ask(swept, "results", "--columns", "score,task", "--jsonl").out.splitlines()
-    assert lines[0] == '{"value.score":1,"task":0}'
+    assert lines[0] == '{"score":1,"task":0}'
+
+
+def test_a_field_that_has_become_several_columns_can_be_asked_for(
+    swept: Path, halfway: Path
+) -> None:
+    head = ask(swept, "results", "--csv", "--columns", "task,params,value,cost").out.split("\n")[0]
+    assert head == "task,alpha,seed,score,cost.USD"
+    assert ask(swept, "results", "--csv", "--columns", "value.score").out.startswith("score\n1\n")
+    free = ask(halfway, "results", "--csv", "--columns", "task,cost").out
+    assert free == "task,cost\n0,\n1,\n2,\n"
 
 
 def test_two_formats_at_once_are_refused(swept: Path) -> None:

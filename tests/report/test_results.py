@@ -120,9 +120,29 @@ def test_csv_cells_read_back_as_the_text_of_what_was_written(results: list[Resul
 
 def test_objects_become_one_column_per_key_and_scalars_one_column() -> None:
     head, first, second = as_csv([plain(0, value={"a": 1}), plain(1, value={"b": [1, True]})])
-    assert head[1:3] == ["value.a", "value.b"]
+    assert head[1:3] == ["a", "b"]
     assert (first[1:3], second[1:3]) == (["1", ""], ["", "[1,true]"])
     assert as_csv([plain(0, value={"a": 1}), plain(1, value=7)])[1][1] == '{"a":1}'
+
+
+def test_a_key_called_like_a_parameter_or_a_field_is_told_apart() -> None:
+    value = {"alpha": 1, "host": 2, "area": 3, "value.x": 4}
+    result = plain(0, params={"alpha": 0.5}, value=value, host="node")
+    head, row = as_csv([result])
+    cells = dict(zip(head, row, strict=True))
+    assert (cells["alpha"], cells["value.alpha"], cells["area"]) == ("0.5", "1", "3")
+    assert (cells["host"], cells["value.host"], cells["value.value.x"]) == ("node", "2", "4")
+    table = shown([result]).split("\n")[0].split()
+    assert [name for name in table if name in head] == [
+        "task", "alpha", "value.alpha", "value.host", "area", "value.value.x", "outcome", "host",
+    ]  # fmt: skip
+
+
+def test_what_only_the_table_has_gives_way_to_a_parameter_of_that_name() -> None:
+    result = plain(0, params={"run": 3}, value={"why": "so"}, run_s=1.5)
+    head, row = shown([result], why=lambda _: "bad luck").splitlines()[:2]
+    assert head.split() == ["task", "run", "why", "outcome", "(run)", "(why)"]
+    assert row.split() == ["0", "3", "so", "succeeded", "1.5", "s", "bad", "luck"]
 
 
 def test_a_parameter_called_like_a_field_is_told_apart() -> None:
@@ -152,8 +172,8 @@ def test_numbers_stay_numbers_in_parquet_and_mixed_columns_become_text(tmp_path:
     notes = write_parquet(results, tmp_path / "r.parquet")
     table = pyarrow.parquet.read_table(tmp_path / "r.parquet")
     assert notes == ["column mix mixes kinds of values, so it is written as text"]
-    columns = {name: table.column(name).to_pylist() for name in ("n", "x", "mix", "value.ok")}
-    assert columns == {"n": [1, 2], "x": [1.0, 0.5], "mix": ["1", "two"], "value.ok": [True, None]}
+    columns = {name: table.column(name).to_pylist() for name in ("n", "x", "mix", "ok")}
+    assert columns == {"n": [1, 2], "x": [1.0, 0.5], "mix": ["1", "two"], "ok": [True, None]}
 
 
 def test_without_pyarrow_its_install_is_told(

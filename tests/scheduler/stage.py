@@ -25,6 +25,7 @@ from tailrace.scheduler.events import (
     Offer,
     OfferWithdrawn,
     Restarted,
+    TasksArrived,
     Tick,
 )
 from tailrace.scheduler.journal import Page
@@ -62,12 +63,16 @@ class Stage:
 
     # bags
 
-    def submit(self, count: int, *, permutation: bytes | None = None, **terms: Any) -> int:
+    def submit(self, count: int, *, permutation: bytes | None = None, arrived: int | None = None,
+               **terms: Any) -> int:  # fmt: skip
         bag = max(self.tables.bags, default=0) + 1
         if permutation is not None:
             self.tables.permutations[bag] = permutation
-        self.tell(BagSubmitted(bag, Terms(count, **terms), permutation))
+        self.tell(BagSubmitted(bag, Terms(count, **terms), permutation, arrived))
         return bag
+
+    def arrive(self, bag: int, arrived: int) -> list[Assign]:
+        return assigned(self.tell(TasksArrived(bag, arrived)))
 
     def change(self, bag: int, change: Change, *tasks: int, why: str = "") -> list[AnyDecision]:
         return self.tell(BagChanged(bag, change, tasks, why))
@@ -75,10 +80,10 @@ class Stage:
     # hosts
 
     def host(self, name: str, *, pool: str = "", kind: str = "linux", lease: int | None = None,
-             cores: int = 1, **more: int) -> None:  # fmt: skip
+             cores: int = 1, speed: float = 1.0, **more: int) -> None:  # fmt: skip
         """It calls for the first time; `offer` asks for work."""
         capacity = {"cores": cores * 1000, **more}
-        seen = HostSeen(name, pool or self.pools[0].name, kind, capacity, lease)
+        seen = HostSeen(name, pool or self.pools[0].name, kind, capacity, lease, speed)
         self.capacity[name], self.seen[name] = capacity, seen
         self.tell(seen)
 

@@ -48,15 +48,23 @@ def durable(state: State) -> dict[str, Any]:
 def _durable_bag(bag: Any) -> dict[str, Any]:
     return {
         "row": bag.row(),
-        "cursor": bag.cursor,
+        "cursor": bag.fresh.sent,
         "done": bytes(bag.done),
         "failed": bytes(bag.failed) if bag.failed.count else b"",
         "troubles": {index: trouble.row(bag.id, index) for index, trouble in bag.troubles.items()},
-        "waiting": dict(sorted(bag.requeue.waiting.items())),
+        "waiting": _waiting(bag),
         "expired": _expired(bag),
         "paid": {name: cost for name, cost in bag.paid.items() if cost},
         "leases": sorted(bag.leases),
     }
+
+
+def _waiting(bag: Any) -> Any:
+    """What a replication strategy wants follows from the rest, once the pools are known."""
+    if bag.replication is None:
+        return dict(sorted(bag.requeue.waiting.items()))
+    idle = [index for index in bag.troubles if index not in bag.live]
+    return sorted(i for i in idle if i in bag.requeue.waiting or bag.replication.waits(i))
 
 
 def _expired(bag: Any) -> list[int]:

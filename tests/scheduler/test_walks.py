@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tailrace.bag.outcome import Outcome
-from tailrace.bag.terms import Growth, Limits, Retries
+from tailrace.bag.terms import Growth, Limits, Retries, Strategy
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import Assign
 from tailrace.scheduler.events import Change
@@ -18,6 +18,7 @@ from .stage import GIB, SECOND, Stage, assigned
 from .test_machine import ENDS, NAMES, POOLS, durable, finish
 
 STEPS = 300
+MATCHING = ["fcfs", "fcfs", "random", "fjbcr"]
 
 
 class Walk:
@@ -54,11 +55,23 @@ class Walk:
                      "growth": Growth(2.0, {"memory": 8 * GIB}, ("memory",))}  # fmt: skip
         retries = r.randint(0, 3)
         self.stage.submit(
-            r.randint(0, 60), repeatable=r.random() < 0.7, order_seed=r.choice([None, 3]),
+            r.randint(0, 60), order_seed=r.choice([None, 3]),
             timeout_us=r.choice([None, 4 * SECOND]), max_failures=r.choice([None, None, 5]),
             retries=Retries(retries, retries, retries, retries, retries),
             like_failures=r.choice([5, 20]), pools=r.choice([(), ("home",), ("home", "spot")]),
-            budget=r.choice([{}, {"USD": 900}]), **terms)  # fmt: skip
+            budget=r.choice([{}, {"USD": 900}]), matching=Strategy(r.choice(MATCHING)),
+            round_us=r.choice([0, 0, 0, 3 * SECOND]), **self.replication(), **terms)  # fmt: skip
+
+    def replication(self) -> dict[str, Any]:
+        r, kind = self.random, self.random.choice(["", "", "wqr", "ntdmr"])
+        if not kind:
+            return {"repeatable": r.random() < 0.7}
+        options = {"most": r.randint(1, 4)} if kind == "wqr" else {
+            "n": r.randint(-1, 2), "t_s": r.choice([0.0, 2.0]), "d_s": r.choice([2.0, 60.0]),
+            "mr": r.choice([0.0, 0.5]), "turnaround_s": r.choice([1.0, 60.0]),
+            "cancel": r.random() < 0.5,
+        }  # fmt: skip
+        return {"repeatable": True, "replication": Strategy(kind, options)}
 
     def seen(self) -> None:
         r = self.random

@@ -38,7 +38,7 @@ def test_what_was_published_before_a_crash_is_left_alone(scratch: Path, tmp_path
 
 def test_an_output_that_vanished_is_told(scratch: Path, tmp_path: Path) -> None:
     (scratch / "a5/out.csv").unlink()
-    with pytest.raises(CannotPublish, match="is gone"):
+    with pytest.raises(CannotPublish, match="was deleted before it could be moved"):
         publish(scratch, 5, OUTPUTS, tmp_path)
 
 

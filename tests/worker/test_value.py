@@ -56,13 +56,15 @@ def test_values_of_real_tasks(desk: ScriptedDesk, worker: Worker) -> None:
     assert run(desk, shell="echo '{\"b\": 2}'; exit 1")["value"] is None
 
 
-def test_a_result_that_cannot_be_used_is_said(desk: ScriptedDesk, worker: Worker) -> None:
+def test_a_result_that_cannot_be_used_is_a_failure(desk: ScriptedDesk, worker: Worker) -> None:
     bad = run(desk, shell="echo hello > $TAILRACE_RESULT")
     assert bad["value"] is None and "not JSON" in bad["error"]
+    assert (bad["outcome"], bad["exit"]) == ("task_failed", 0)
     large = run(desk, shell="head -c 2000000 /dev/zero > $TAILRACE_RESULT")
     assert large["value"] is None and "2000000 bytes" in large["error"]
     link = "ln -s /no/where $TAILRACE_RESULT"
     for strange in ("mkdir -p $TAILRACE_RESULT/a", "mkfifo $TAILRACE_RESULT", link):
         result = run(desk, shell=strange)
         assert result["value"] is None and "not a file" in result["error"]
+        assert result["outcome"] == "task_failed"
     assert run(desk, shell="true")["error"] == ""

@@ -176,11 +176,15 @@ def _sources(words: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         if mark:
             yield mark, values
         if word not in (":::", ":::+"):
-            raise BadInput(
-                f"{word} (values from files) is not supported",
-                remedy=f"use --commands FILE; {SUPPORTED}",
-            )
+            _refuse_source(word)
         mark, values = word, []
+
+
+def _refuse_source(word: str) -> None:
+    if word.startswith("::::"):
+        message = f"{word} (values from files) is not supported"
+        raise BadInput(message, remedy=f"use --commands FILE; {SUPPORTED}")
+    raise BadInput(f"{word} has two colons", remedy=f"values stand behind three: {word[0]}{word}")
 
 
 def _zipped(axes: list[Axis], column: Listed) -> Axis:

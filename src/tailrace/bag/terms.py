@@ -44,6 +44,13 @@ class Growth(msgspec.Struct, frozen=True, omit_defaults=True):
     grow: tuple[str, ...] = ()  # which limits grow: "memory", "disk", "time"
 
 
+class Strategy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A named rule with its parameters; the scheduler knows the rules."""
+
+    name: str
+    options: dict[str, int | float | str | bool] = {}
+
+
 class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     """One per bag; stored, journalled, and handed to the scheduler with `BagSubmitted`."""
 
@@ -61,3 +68,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     max_failures: int | None = None  # failed tasks that pause the bag
     like_failures: int = 20  # alike in a row that pause the bag
     pools: tuple[str, ...] = ()  # empty: any
+    matching: Strategy = Strategy("fcfs")
+    replication: Strategy | None = None  # None: one attempt of a task at a time
+    round_us: int = 0  # tasks are matched only every so often; 0: at once
+    trial_us: int = 2_000_000  # the first task on a new kind of host runs so long alone; 0: none

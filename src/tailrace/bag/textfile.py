@@ -60,4 +60,4 @@ def _neighbours(path: Path) -> str:
     except OSError:
         return f"the folder {path.parent} does not exist either"
     close = get_close_matches(path.name, names, n=3)
-    return f"near it are: {', '.join(close)}" if close else f"looked in {path.parent}"
+    return f"near it are: {', '.join(close)}" if close else f"looked in {path.parent.resolve()}"

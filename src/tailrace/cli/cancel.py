@@ -8,6 +8,7 @@ import click
 
 from tailrace.cli import screen, standing
 from tailrace.cli.choosing import choose_unfinished
+from tailrace.cli.hints import hint
 from tailrace.cli.stored import stored
 from tailrace.errors import BadInput
 from tailrace.scheduler.events import Change
@@ -34,7 +35,7 @@ def command(bag: str | None, yes: bool) -> int:
 
     taken = change(folder, facts.bag, Change.CANCEL, why="cancelled by its owner")
     ended = "; the server ends its tasks" if taken else ""
-    click.echo(f"{label} is cancelled{ended}. Results so far: `tailrace results {facts.bag}`")
+    click.echo(f"{label} is cancelled{ended}. Results so far: `{hint(f'results {facts.bag}')}`")
     return 0
 
 

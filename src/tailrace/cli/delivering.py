@@ -16,7 +16,7 @@ import msgspec
 from tailrace.bag.tables import meant
 from tailrace.cli import screen
 from tailrace.errors import BadInput
-from tailrace.report.columns import find_columns, readable_twice
+from tailrace.report.columns import Columns, find_columns, readable_twice
 from tailrace.report.record import Result
 from tailrace.report.results import cell, write_csv, write_json, write_json_lines
 
@@ -109,9 +109,10 @@ def _chosen(
 ) -> None:
     with readable_twice(results) as rows:
         found = find_columns(rows)
-        places = [_place(found.names, name) for name in columns]
-        cells = ([row[i] for i in places] for row in map(found.row, rows))
-        names = [found.names[i] for i in places]
+        names = [name for word in columns for name in _named(found, word)]
+        known = found.names
+        places = [known.index(name) if name in known else None for name in names]
+        cells = ([None if i is None else row[i] for i in places] for row in map(found.row, rows))
         if form is Format.TABLE:
             screen.print_table(_plain_table(names, cells, every), out)
         elif form is Format.CSV:
@@ -122,13 +123,18 @@ def _chosen(
             _objects((dict(zip(names, row, strict=True)) for row in cells), form, out)
 
 
-def _place(names: list[str], name: str) -> int:
-    """Under its full name, or the key of a value without `value.`."""
-    for known in (name, f"value.{name}", f"param.{name}"):
-        if known in names:
-            return names.index(known)
-    remedy = f"{meant(name, names)}There are: {', '.join(names)}"
-    raise BadInput(f"there is no column {name!r}", remedy=remedy)
+def _named(columns: Columns, word: str) -> list[str]:
+    """A column, with `value.` or `param.` before it or not; or a field that has become several.
+    Of a run that cost nothing, `cost` is an empty column: scripts need not know its price."""
+    names = columns.names
+    for name in (word, f"value.{word}", f"param.{word}", word.removeprefix("value.")):
+        if name in names:
+            return [name]
+    several = columns.group(word)
+    if several is None:
+        remedy = f"{meant(word, names)}There are: {', '.join(names)}"
+        raise BadInput(f"there is no column {word!r}", remedy=remedy)
+    return several or [word]
 
 
 def _objects(objects: Iterable[dict[str, Any]], form: Format, out: TextIO) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
 from importlib import resources
 from pathlib import Path
 
 import click
+
+from tailrace.cli.hints import NAME, hint, program
 
 FILES = ("bag.toml", "percolation.py")
 
@@ -25,7 +30,7 @@ def command(folder: str, quiet: bool) -> int:
     _write(where)
     if not quiet:
         click.echo(f"The example is in {where}/: bag.toml says what to run, percolation.py is it.")
-        click.echo(f"This is what `cd {where} && tailrace run bag.toml` does:\n")
+        click.echo(f"This is what `cd {where} && {program(where)} run bag.toml` does:\n")
     code = start(load_bag_file(where / "bag.toml"), {**OPTIONS, "quiet": quiet, "report": True})
     if not quiet:
         _show_results(where)
@@ -53,4 +58,8 @@ def _show_results(where: Path) -> None:
         print_table(results_table(results, first=6, last=6))
     finally:
         link.close()
-    click.echo(f"\nYour turn: change {where}/bag.toml, or `tailrace run -- echo {{}} ::: a b c`.")
+    click.echo(f"\nYour turn: change {where}/bag.toml, or `{hint('run -- echo {} ::: a b c')}`.")
+    activate = Path(sys.prefix, "bin", "activate")
+    if program() != NAME and activate.exists():
+        shown = min(os.path.relpath(activate), str(activate), key=len)
+        click.echo(f"To type `tailrace` alone: . {shlex.quote(shown)}")

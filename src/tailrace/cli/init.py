@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from tailrace.bag.starter import write_bag_file
+from tailrace.cli.hints import hint
 from tailrace.cli.screen import plain
 from tailrace.errors import BadInput
 
@@ -32,8 +33,8 @@ def command(words: tuple[str, ...], output: Path, force: bool) -> int:
     _write(output, text, force)
     file = shlex.quote(str(output))
     click.echo(f"{plain(str(output))} is written. Put your values under [parameters], then:")
-    click.echo(f"  tailrace check {file:<12}  shows what it would run")
-    click.echo(f"  tailrace run {file:<14}  runs it")
+    click.echo(f"  {hint('check')} {file:<12}  shows what it would run")
+    click.echo(f"  {hint('run')} {file:<14}  runs it")
     return 0
 
 

@@ -89,7 +89,9 @@ def main() -> None:
     except TailraceError as error:
         if os.environ.get("TAILRACE_DEBUG"):
             raise
-        click.echo(f"tailrace: {error}", err=True)
+        from tailrace.cli.hints import at_hand
+
+        click.echo(f"tailrace: {at_hand(str(error))}", err=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader (head, less) has gone: nobody is left to tell.

@@ -40,6 +40,7 @@ class Progress:
         self.money: list[Any] = []  # [currency, spent, committed, budget or null]
         self.groups: dict[str, Group] = {}
         self.notes: list[str] = []
+        self._given_back: dict[int, None] = {}
         self.curve: list[tuple[int, int]] = [(began_us, count - done)]
 
     def take(self, item: FeedItem) -> None:
@@ -51,8 +52,8 @@ class Progress:
             self.phase, self.why = body["phase"], body["why"]
         elif item.kind == "excluded":
             self._note(f"host {body['host']} is excluded for a while: {body['why']}")
-        elif item.kind == "lease" and body["state"] == "gone" and body["why"]:
-            self._note(f"lease {body['lease']}: {body['why']}")
+        elif item.kind == "lease":
+            self._lease(body["lease"], body["state"], body["why"])
 
     def _settled(self, body: dict[str, Any]) -> None:
         self.done, self.failed, self.running = body["done"], body["failed"], body["running"]
@@ -63,6 +64,13 @@ class Progress:
         self.curve.append((self.at_us, self.count - self.done))
         if len(self.curve) > 2 * MOST_POINTS:
             self.curve = self.curve[:1] + self.curve[1:-1:2] + self.curve[-1:]
+
+    def _lease(self, lease: int, state: str, why: str) -> None:
+        """One that was given back is gone as it should be: nothing to note."""
+        if state == "ending":
+            self._given_back[lease] = None
+        elif state == "gone" and lease not in self._given_back and why:
+            self._note(f"lease {lease}: {why}")
 
     def _failure(self, index: int, sign: str, text: str) -> None:
         group = self.groups.setdefault(sign, Group(text))

@@ -6,10 +6,16 @@ from typing import Any
 
 import click
 
+from tailrace.cli.hints import hint
+from tailrace.cli.screen import plain
+from tailrace.errors import Exit
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.reading import BagFacts
+
 
 @click.command(epilog="Example: `tailrace resume` goes on with the newest unfinished bag.")
 @click.argument("bag", required=False)
-@click.option("--cores", "-j", type=float, help="Cores of this machine to use; default: all.")
+@click.option("--cores", "-j", help="Cores of this machine to use: 4, 50%, or all, the default.")
 @click.option("--memory", help="Memory of this machine to use; default: nearly all.")
 @click.option("--price", help="What this machine costs: '0.10 USD/h'; default: as before.")
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")
@@ -26,6 +32,19 @@ def command(bag: str | None, **options: Any) -> int:
     link = reading.open_store(folder)
     try:
         facts = choosing.choose_unfinished(link, bag)
+        waiting = reading.unpublished(link, facts.bag)
     finally:
         link.close()
+    if facts.phase == BagPhase.FINISHED and not waiting and not options["as_json"]:
+        return _nothing_left(facts, options["quiet"])
     return resume(folder, facts.bag, options)
+
+
+def _nothing_left(facts: BagFacts, quiet: bool) -> int:
+    if not quiet:
+        click.echo(f"bag {facts.bag} ({plain(facts.name)}) is finished: nothing is left to do.")
+        if facts.failed:
+            retry = f"{hint(f'retry {facts.bag}')} && {hint(f'resume {facts.bag}')}"
+            click.echo(f"  try the {facts.failed:,} failed again:  {retry}")
+        click.echo(f"  see what came out:  {hint(f'results {facts.bag}')}")
+    return int(Exit.SOME_FAILED if facts.failed else Exit.OK)

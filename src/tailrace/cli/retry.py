@@ -7,6 +7,7 @@ import click
 from tailrace.bag.outcome import Outcome
 from tailrace.cli import naming, screen
 from tailrace.cli.choosing import choose
+from tailrace.cli.hints import hint
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
 from tailrace.report import words
@@ -42,9 +43,10 @@ def command(words_: tuple[str, ...], bag: str | None, match: str | None) -> int:
     taken = change(folder, facts.bag, Change.RETRY, tuple(chosen))
     what = f"{words.count(len(chosen), 'task')} of bag {facts.bag} will be tried again"
     if taken:
-        click.echo(f"{what} by the server that runs; `tailrace watch {facts.bag}` follows it.")
+        follow = hint(f"watch {facts.bag}")
+        click.echo(f"{what} by the server that runs; `{follow}` follows it.")
     else:
-        click.echo(f"{what}. Nothing runs now: `tailrace resume {facts.bag}` does it.")
+        click.echo(f"{what}. Nothing runs now: `{hint(f'resume {facts.bag}')}` does it.")
     return 0
 
 

@@ -31,7 +31,7 @@ class RunCommand(click.Command):
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[BAG.toml] | -- CMD {} ::: …")
 @click.option("--commands", metavar="FILE|-", help="One shell command a line.")
 @click.option("--name", help="The bag's name.")
-@click.option("--cores", "-j", type=float, help="Cores of this machine to use; default: all.")
+@click.option("--cores", "-j", help="Cores of this machine to use: 4, 50%, or all, the default.")
 @click.option("--memory", help="Memory of this machine to use; default: nearly all.")
 @click.option("--needs", help="What each task needs: cores=2,memory=4GiB.")
 @click.option("--time-limit", help="Each task may run so long: 90s, 10m, 2h.")
@@ -87,7 +87,7 @@ def _refuse(found: object, what: str) -> None:
 
 
 def _bag_file(words: tuple[str, ...]) -> Path:
-    if len(words) == 1:
+    if len(words) == 1 and (Path(words[0]).exists() or not _is_command(words[0])):
         return Path(words[0])
     if not words and Path("bag.toml").exists():
         return Path("bag.toml")
@@ -97,10 +97,23 @@ def _bag_file(words: tuple[str, ...]) -> Path:
             remedy="Write one with `tailrace init 'python model.py --alpha {alpha}'`, or run "
             "`tailrace run -- echo {} ::: a b c`.",
         )
-    raise BadInput(
-        f"{' '.join(words)!r} is not a bag file",
-        remedy=f"For a command with arguments: `tailrace run -- {' '.join(words)} ::: a b c`.",
-    )
+    raise BadInput(f"{' '.join(words)!r} is not a bag file", remedy=_with_values(words))
+
+
+def _is_command(word: str) -> bool:
+    return " " in word or "{" in word
+
+
+def _with_values(words: tuple[str, ...]) -> str:
+    """As it was probably meant: without a placeholder, all words but the first are values."""
+    import shlex
+
+    command = shlex.join(words) if any("{" in word for word in words) else ""
+    if not command and len(words) > 1:
+        line = f"{shlex.join(words[:1])} ::: {shlex.join(words[1:])}"
+    else:
+        line = f"{command or shlex.quote(words[0])} ::: a b c"
+    return f"For a command, put its values behind `:::`: `tailrace run -- {line}`."
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:

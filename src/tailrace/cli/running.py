@@ -34,6 +34,7 @@ class Ended(msgspec.Struct, frozen=True):
     unpublished: list[str]
     took_s: float
     failures: list[str]
+    alone: bool  # the only bag of its folder, so that it need not be named
 
 
 class Running:
@@ -60,8 +61,9 @@ class Running:
                 await asyncio.wait([watcher])  # a fault of the view decides nothing
             facts = reading.bag(server.world.store.link, self._bag)
             unpublished = list(server.world.porter.failed.values())
+            alone = server.world.store.next_bag() == 2
         code = self._code(facts, unpublished)
-        return Ended(facts, code, unpublished, time.monotonic() - began, self._failures)
+        return Ended(facts, code, unpublished, time.monotonic() - began, self._failures, alone)
 
     def _code(self, facts: BagFacts, unpublished: list[str]) -> Exit:
         if self._interrupts:

@@ -36,8 +36,11 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 def _cores(written: Any) -> float | None:
-    if written == "all":
+    text = str(written).strip()
+    if text == "all":
         return None
+    if text.endswith("%"):
+        return _share_of_cores(text)
     try:
         count = Decimal(str(_scalar(written)).strip())
     except InvalidOperation:
@@ -45,6 +48,16 @@ def _cores(written: Any) -> float | None:
     if not count.is_finite() or not Decimal("0.001") <= count <= 1_000_000:
         raise ValueError(f"{written} is not a number of cores above 0")
     return float(count)
+
+
+def _share_of_cores(text: str) -> float:
+    """Of this machine's, whole ones, and never none."""
+    from tailrace.worker.machine import cores
+
+    share = text.removesuffix("%").strip()
+    if not share.isdecimal() or not 0 < int(share) <= 1000:
+        raise ValueError(f"{text} is not a share of the cores such as 50%")
+    return float(max(cores() * int(share) // 100, 1))
 
 
 def _memory(written: Any) -> int | None:
@@ -102,7 +115,9 @@ def _scalar(written: Any) -> Any:
 
 
 _ALL = (
-    Setting("cores", None, _cores, '4, or "all"', "cores the workers of this machine may use"),
+    Setting(
+        "cores", None, _cores, '4, "50%" or "all"', "cores the workers of this machine may use"
+    ),
     Setting("memory", None, _memory, '"8 GiB", or "all"', "memory they may use"),
     Setting("port", 0, _port, "8600", "where the server listens; 0: any port that is free"),
     Setting("price", "0", _price, '"0.10 USD/h", or 0', "of this machine; each unit begun counts"),

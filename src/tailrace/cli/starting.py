@@ -13,6 +13,7 @@ import click
 from tailrace.bag.bag import Bag
 from tailrace.bag.needs import fits, lacking
 from tailrace.cli import place, settings
+from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.live import view_for
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.errors import BadInput, Exit
@@ -86,7 +87,7 @@ def drive(
     say = _sayer(options["quiet"])
     ended = run_to_rest(server, view, say, begin)
     report = _report(folder, ended, say) if _wants_report(loaded, ended) else None
-    _tell(ended, report, options)
+    _tell(ended, report, folder, options)
     return int(ended.code)
 
 
@@ -140,7 +141,7 @@ def _report(folder: Path, ended: Ended, say: Callable[[str], None]) -> Path | No
     try:
         return _write_report(folder, ended)
     except OSError as error:
-        say(f"the report cannot be written: {error.strerror}; later: tailrace report")
+        say(f"the report cannot be written: {error.strerror}; later: {hint('report', folder)}")
         return None
 
 
@@ -158,16 +159,16 @@ def _write_report(folder: Path, ended: Ended) -> Path:
     return path
 
 
-def _tell(ended: Ended, report: Path | None, options: dict[str, Any]) -> None:
+def _tell(ended: Ended, report: Path | None, folder: Path, options: dict[str, Any]) -> None:
     if options["as_json"]:
         _tell_json(ended, report)
     elif not options["quiet"]:
-        for text in summary(ended, report):
+        for text in summary(ended, report, folder):
             click.echo(text)
     elif ended.code not in (Exit.OK, Exit.SOME_FAILED):
         click.echo(f"tailrace: {_headline(ended)}", err=True)
     for text in ended.unpublished:
-        click.echo(f"tailrace: {text}", err=True)
+        click.echo(f"tailrace: {at_hand(text)}", err=True)
 
 
 def _tell_json(ended: Ended, report: Path | None) -> None:
@@ -178,17 +179,19 @@ def _tell_json(ended: Ended, report: Path | None) -> None:
     click.echo(msgspec.json.encode(facts).decode())
 
 
-def summary(ended: Ended, report: Path | None) -> list[str]:
+def summary(ended: Ended, report: Path | None, runs: Path) -> list[str]:
     facts = ended.facts
-    which = f" {facts.bag}" if facts.bag > 1 else ""
+    which, of = ("", "") if ended.alone else (f" {facts.bag}", f"{facts.bag}/")
     lines = [_headline(ended), *(f"  {text}" for text in ended.failures)]
     if facts.phase == BagPhase.FINISHED:
-        lines.append(f"  results: tailrace results{which}")
+        lines.append(f"  results: {hint(f'results{which}', runs)}")
     else:
-        lines.append(f"  go on:   tailrace resume {facts.bag}{_mended(facts.phase)}")
+        lines.append(f"  go on:   {hint(f'resume {facts.bag}', runs)}{_mended(facts.phase)}")
     if facts.failed:
-        lines.append("  failed:  tailrace results --failed · tailrace logs TASK · tailrace retry")
-    lines.append(f"  report:  {report or f'tailrace report{which}'}")
+        name = program(runs.parent)
+        first = hint(f"results{which} --failed", runs)
+        lines.append(f"  failed:  {first} · {name} logs {of}TASK · {name} retry{which}")
+    lines.append(f"  report:  {report or hint(f'report{which}', runs)}")
     return lines
 
 

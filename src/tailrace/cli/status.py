@@ -9,6 +9,7 @@ import msgspec
 
 from tailrace.cli import screen, standing
 from tailrace.cli.choosing import choose
+from tailrace.cli.hints import at_hand, hint
 from tailrace.cli.stored import Stored, stored
 from tailrace.cli.wrong import went_wrong
 from tailrace.quantities import show_money
@@ -45,7 +46,7 @@ def command(bag: str | None, as_json: bool) -> int:
 def show_all(here: Stored) -> None:
     bags = reading.bags(here.link)
     if not bags:
-        click.echo("There is no bag here yet. Start one with `tailrace run`.")
+        click.echo(at_hand("There is no bag here yet. Start one with `tailrace run`."))
         return
     screen.print_table(screen.table(HEAD, [_row(here, facts) for facts in bags], NUMBERS))
     click.echo(f"\n{_server(here)}")
@@ -88,7 +89,7 @@ def _print_next(here: Stored, facts: BagFacts) -> None:
 
 
 def _print_step(step: str, what: str) -> None:
-    click.echo(f"  {step:<24} {what}")
+    click.echo(f"  {at_hand(step):<24} {what}")
 
 
 def show_one(here: Stored, facts: BagFacts) -> None:
@@ -101,6 +102,7 @@ def show_one(here: Stored, facts: BagFacts) -> None:
     for text in _money(here, facts):
         click.echo(f"  {text}")
     _print_failures(went_wrong(here.link, facts.bag))
+    _print_unpublished(here, facts.bag)
     click.echo(f"  {_server(here)}")
     _print_next(here, facts)
 
@@ -137,7 +139,17 @@ def _print_failures(groups: list[FailureGroup]) -> None:
         click.echo(f"    {failure(group)}")
     if len(groups) > MOST_GROUPS:
         more = words.count(len(groups) - MOST_GROUPS, "kind")
-        click.echo(f"    … and {more} more; `tailrace report` lists them")
+        click.echo(f"    … and {more} more; `{hint('report')}` lists them")
+
+
+def _print_unpublished(here: Stored, bag: int) -> None:
+    """While a server runs they may be on their way."""
+    waiting = [] if here.served else reading.unpublished(here.link, bag)
+    if waiting:
+        tasks = ", ".join(map(str, waiting[:5])) + ", …" * (len(waiting) > 5)
+        what = words.count(len(waiting), "task")
+        click.echo(f"  outputs of {what} are not at their targets yet  [task {tasks}]")
+        click.echo(f"    `{hint(f'resume {bag}')}` moves them, or says what is in the way")
 
 
 def failure(group: FailureGroup) -> str:

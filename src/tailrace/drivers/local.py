@@ -33,6 +33,7 @@ class Worker:
         self.process = process
         self.tie = tie
         self.place = place
+        self.told_to_end = False
 
 
 class LocalDriver:
@@ -96,13 +97,14 @@ class LocalDriver:
         with self._guard:
             del self._workers[lease]
         os.close(worker.tie)
-        self._gone(lease, self._why(code, worker.place))
+        self._gone(lease, self._why(code, worker))
 
-    def _why(self, code: int, place: int) -> str:
-        how = f"killed by signal {-code}" if code < 0 else f"exit {code}"
+    def _why(self, code: int, worker: Worker) -> str:
+        """Nothing when it did as it was told: then the lease knows why."""
         if code == 0:
-            return "its worker ended"
-        return f"its worker ended ({how}){_last_line(self._folder / str(place) / 'log')}"
+            return "" if worker.told_to_end else "its worker ended"
+        how = f"killed by signal {-code}" if code < 0 else f"exit {code}"
+        return f"its worker ended ({how}){_last_line(self._folder / str(worker.place) / 'log')}"
 
     def stop(self, lease: int) -> None:
         """TERM; a worker that does not end by itself is killed, and its tasks with it."""
@@ -134,6 +136,7 @@ class LocalDriver:
 
 
 def _signal(worker: Worker, number: int) -> None:
+    worker.told_to_end = True
     if worker.process.poll() is None:
         worker.process.send_signal(number)
 

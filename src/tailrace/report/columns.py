@@ -4,10 +4,11 @@ The columns are, in this order: ``task``; each parameter under its own name; the
 ``outcome, exit, run_s, turnaround_s, attempts, host, pool``, ``cost.CURRENCY`` for each currency
 anything was paid in, and ``stdout, stderr, outputs``.
 
-* When every value there is is an object, its keys become columns ``value.KEY``; otherwise there is
-  one column ``value``. What is nested deeper is JSON text.
+* When every value there is is an object, each of its keys becomes a column of that name; otherwise
+  there is one column ``value``. What is nested deeper is JSON text.
 * A parameter whose name is a field's (``task``, ``host``, …), or begins with ``value.``, ``cost.``
-  or ``param.``, is called ``param.NAME``. So no two columns can have one name.
+  or ``param.``, is called ``param.NAME``. A key that is one of these, or a parameter's name, is
+  called ``value.KEY``. So no two columns can have one name, in the table, in CSV or in Parquet.
 """
 
 from __future__ import annotations
@@ -42,11 +43,27 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
         return [
             "task",
             *(param_column(name) for name in self.params),
-            *(["value"] if self.keys is None else [f"value.{key}" for key in self.keys]),
+            *self.value_names,
             *MIDDLE,
-            *(f"cost.{currency}" for currency in self.currencies),
+            *self.cost_names,
             *LAST,
         ]
+
+    @property
+    def value_names(self) -> list[str]:
+        if self.keys is None:
+            return ["value"]
+        return [_value_column(key, self.params) for key in self.keys]
+
+    @property
+    def cost_names(self) -> list[str]:
+        return [f"cost.{currency}" for currency in self.currencies]
+
+    def group(self, field: str) -> list[str] | None:
+        """The columns that one field of a result has become; None when it is not such a field."""
+        if field == "params":
+            return [param_column(name) for name in self.params]
+        return {"value": self.value_names, "cost": self.cost_names}.get(field)
 
     def row(self, result: Result) -> list[Any]:
         value = result.value
@@ -70,8 +87,15 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def param_column(name: str) -> str:
-    taken = name in FIELDS or name.startswith(_PREFIXES)
-    return f"param.{name}" if taken else name
+    return f"param.{name}" if _is_taken(name) else name
+
+
+def _value_column(key: str, params: tuple[str, ...]) -> str:
+    return f"value.{key}" if _is_taken(key) or key in params or not key else key
+
+
+def _is_taken(name: str) -> bool:
+    return name in FIELDS or name.startswith(_PREFIXES)
 
 
 def find_columns(results: Iterable[Result]) -> Columns:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FIRST_ROWS, LAST_ROWS = 20, 10
 WIDEST = 40
 WIDEST_WHY = 120
-WHY = "why"
+WHY, RUN = "why", "run"
 #: When the terminal is too narrow, columns of text give way first, but for this one.
 _KEPT_WHOLE = ("outcome",)
 _STYLES = {Outcome.SUCCEEDED: "green", Outcome.CANCELLED: "dim", None: "dim"}
@@ -66,15 +66,19 @@ def _table(top: list[Result], bottom: list[Result], hidden: int, why: Why) -> Ta
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
-    columns = [*_columns(top + bottom), *_whys(top + bottom, why)]
+    columns = _columns(top + bottom)
+    names = [name for name, _ in columns]
+    columns += [(_free(WHY, names), texts) for texts in _whys(top + bottom, why)]
     for name, cells in columns:
-        number = name == "run" or all(isinstance(x, (int, float, type(None))) for x in cells)
+        number = name.strip("()") == RUN or all(
+            isinstance(x, (int, float, type(None))) for x in cells
+        )
         table.add_column(
             _plain(name),
             justify="right" if number else "left",
             no_wrap=number or name in _KEPT_WHOLE,
             overflow="ellipsis",
-            max_width=WIDEST_WHY if name == WHY else WIDEST,
+            max_width=WIDEST_WHY if name.strip("()") == WHY else WIDEST,
         )
     rows = list(zip(*([_show(item) for item in cells] for _, cells in columns), strict=True))
     for row in rows[: len(top)]:
@@ -96,24 +100,23 @@ def _columns(shown: list[Result]) -> list[tuple[str, list[Any]]]:
     columns = [c for c in plain if c[0] == "task" or (c[0] not in skip and _says(*c))]
     front = sum(name not in ("exit", "attempts", "host") for name, _ in columns)
     front -= sum(name.startswith("cost.") for name, _ in columns)
-    columns = [(_short_name(name, found.names), cells) for name, cells in columns]
     columns[front:front] = [
         *_last_lines(shown),
         ("outcome", [_outcome(result) for result in shown]),
-        ("run", [_run(result) for result in shown]),
+        (_free(RUN, found.names), [_run(result) for result in shown]),
     ]
     return columns
 
 
-def _whys(shown: list[Result], why: Why) -> list[tuple[str, list[Any]]]:
+def _whys(shown: list[Result], why: Why) -> list[list[str | None]]:
+    """One column, when any row has something to say."""
     texts = [why(result) or None for result in shown]
-    return [(WHY, texts)] if any(texts) else []
+    return [texts] if any(texts) else []
 
 
-def _short_name(name: str, names: list[str]) -> str:
-    """People need no ``value.`` before a key, unless it would look like another column."""
-    key = name.removeprefix("value.")
-    return name if key in names or key in ("run", "outcome", WHY, "") else key
+def _free(name: str, names: list[str]) -> str:
+    """What only the table has gives way to a parameter or value that is called so."""
+    return f"({name})" if name in names else name
 
 
 def _says(name: str, cells: list[Any]) -> bool:

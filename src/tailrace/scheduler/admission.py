@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailrace.bag.needs import Amounts, fits, less
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import brakes, fleet
+from tailrace.scheduler import brakes, fleet, others
 from tailrace.scheduler.bundling import held_at_most
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import Bag, Host, State, Trouble
@@ -22,7 +22,9 @@ def room(state: State, bag: Bag, host: Host) -> int:
     offer, trial = host.offer, bag.trials.get(host.kind, brakes.UNTRIED)
     if offer is None or not host.able or not fleet.admits_pool(bag, host):
         return 0
-    if trial is None and not host.probing:
+    if bag.replication is not None and not bag.replication.admits_first(state, bag, host):
+        return 0
+    if (trial is None or not bag.terms.trial_us) and not host.probing:
         if _holds_only(host, bag):
             return held_at_most(bag, slots_in(bag.terms.needs, offer)) - len(host.live)
         return free_slots(state, bag, host)
@@ -31,11 +33,12 @@ def room(state: State, bag: Bag, host: Host) -> int:
     return min(free_slots(state, bag, host), 1)
 
 
-def begin_at_once(bag: Bag, host: Host, most: int) -> int:
-    """How many of so many that `room` admits; the others are sent ahead."""
-    if not _holds_only(host, bag):
-        return most
-    return slots_in(bag.terms.needs, host.offer or {}) - len(host.live)
+def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
+    """Would one more task of the bag begin on this host, which has stood its trial?"""
+    if host.offer is None or not host.able or host.probing or not fleet.admits_pool(bag, host):
+        return False
+    tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
+    return tried and fits_beside(state, host, bag.terms.needs)
 
 
 def slots_in(needs: Amounts, free: Amounts) -> int:
@@ -71,8 +74,11 @@ def is_full(state: State, host: Host) -> bool:
 
 def group_of(trouble: Trouble) -> Group:
     needs = tuple(sorted(trouble.needs.items())) if trouble.needs else None
-    preempted = trouble.counts.get(Outcome.PREEMPTED, 0) >= MOST_PREEMPTIONS
-    return Group(trouble.avoid, needs, preempted, trouble.at_once)
+    return Group(trouble.avoid, needs, wants_reliable(trouble), trouble.at_once)
+
+
+def wants_reliable(trouble: Trouble) -> bool:
+    return trouble.counts.get(Outcome.PREEMPTED, 0) >= MOST_PREEMPTIONS
 
 
 def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
@@ -84,32 +90,11 @@ def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
         return False
     if group.at_once and not fits_beside(state, host, needs or bag.terms.needs):
         return False
-    return host.id not in group.avoid or not another(state, bag, group.avoid, needs)
-
-
-def another(state: State, bag: Bag, than: tuple[str, ...], needs: Amounts | None) -> bool:
-    """A task avoids the hosts where it failed, as long as there is another."""
-    if needs:
-        return fleet.another_for(state, bag, than, needs)
-    return fleet.another_host(state, bag, than)
+    if host.id not in group.avoid:
+        return True
+    return not others.another(state, bag, group.avoid, needs, group.reliable)
 
 
 def _reliable_enough(state: State, bag: Bag, host: Host) -> bool:
     """Preempted again and again: a reliable pool is wanted, if the bag has one."""
-    return reliable(state, host) or not has_reliable_pool(state, bag)
-
-
-def reliable(state: State, host: Host) -> bool:
-    pool = state.pools.get(host.pool)
-    return pool is None or pool.reliable
-
-
-def has_reliable_pool(state: State, bag: Bag) -> bool:
-    """One that lends machines, or whose machines have come by themselves."""
-    names = bag.terms.pools or tuple(state.pools)
-    pools = [state.pools[name] for name in names if name in state.pools]
-    if any(pool.reliable and pool.max > 0 for pool in pools):
-        return True
-    if not any(pool.reliable for pool in pools):
-        return False
-    return any(fleet.slots(bag, one) and reliable(state, one) for one in state.able.values())
+    return others.reliable(state, host) or not others.has_reliable_pool(state, bag)

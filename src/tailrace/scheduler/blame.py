@@ -9,19 +9,22 @@ from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
 from tailrace.knowledge.blackhole import improbable
-from tailrace.scheduler import admission, brakes, dispatch, fleet, growing
+from tailrace.scheduler import admission, brakes, dispatch, doubts, fleet, growing, others
 from tailrace.scheduler.decisions import Exclude, Remember
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.rows import Failure
 from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 MOST_UNSETTLED = 3
+MOST_UNABLE = 5
 EXCLUDE_US = 60_000_000
 MOST_DOUBLINGS = 10
 
 
 def succeeded(state: State, bag: Bag, event: Ended) -> None:
     bag.like_count = 0
+    if bag.doubts:
+        doubts.clear(state, bag, event.host)
     bag.times.add(event.measured.run_us)
     host = state.hosts.get(event.host)
     if host is not None:
@@ -35,6 +38,7 @@ def succeeded(state: State, bag: Bag, event: Ended) -> None:
 def _note_success(state: State, host: Host) -> None:
     state.succeeded += 1
     host.succeeded = count = host.succeeded + 1
+    host.unable = 0
     if host.probing:
         host.probing, host.probe, host.excluded_until_us, host.why = False, 0, 0, ""
         state.out.append(Remember(host.row()))
@@ -59,17 +63,23 @@ def task_failed(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     alike = any(f.sign == found.sign and f.host != found.host for f in trouble.unsettled)
     trouble.unsettled.append(found)
     asked = trouble.failed_on()
-    if alike or not _ask_another(state, bag, trouble):
+    settled = alike or not _ask_another(state, bag, trouble)
+    if settled:
         trouble.book(Outcome.TASK_FAILED, len(trouble.unsettled))
+        brakes.note_settled(bag, trouble.unsettled)
+        doubts.settle(state, bag, event.index, trouble.unsettled)
         trouble.unsettled.clear()
+    else:
+        doubts.note(state, bag, event.index, event.host)
     again_or_settle(state, bag, event, trouble, asked)
-    brakes.note_failure(state, bag, event)
+    brakes.note_failure(state, bag, event, settled=settled)
 
 
 def _ask_another(state: State, bag: Bag, trouble: Trouble) -> bool:
     if not bag.terms.retries.task_failed or len(trouble.unsettled) >= MOST_UNSETTLED:
         return False
-    return admission.another(state, bag, trouble.failed_on(), trouble.needs)
+    wants_reliable = admission.wants_reliable(trouble)
+    return others.another(state, bag, trouble.failed_on(), trouble.needs, wants_reliable)
 
 
 def over_limit(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
@@ -79,7 +89,7 @@ def over_limit(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
         trouble.book(Outcome.OVER_LIMIT)
     again_or_settle(state, bag, event, trouble)
     if not grown:
-        brakes.note_failure(state, bag, event)
+        brakes.note_failure(state, bag, event, settled=True)
 
 
 def counted(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
@@ -87,8 +97,17 @@ def counted(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     trouble.book(event.outcome)
     again_or_settle(state, bag, event, trouble, (event.host,))
     if event.outcome is Outcome.HOST_FAILED:
-        book_on_host(state, event.host, event.measured.text or "it could not run a task")
-        brakes.note_failure(state, bag, event)
+        _could_not_run(state, event.host, event.measured.text or "it could not run a task")
+        brakes.note_failure(state, bag, event, settled=False)
+
+
+def _could_not_run(state: State, host_id: str, why: str) -> None:
+    """Its own word. Again and again without a success, it is believed whatever its record."""
+    book_on_host(state, host_id, why)
+    host = state.hosts[host_id]
+    host.unable += 1
+    if host.unable >= MOST_UNABLE:
+        exclude(state, host, why)
 
 
 def preempted(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:

@@ -4,12 +4,15 @@ The server and the virtual world drive this very object. `handle` is the one doo
 changes; each event has one short function here, the rules stand in the modules beside it:
 
     fleet      which hosts are there, and for whom
+    offers     open offers, and who takes them
     admission  what may go where
     bundling   how much a host may hold
     dispatch   the life of an attempt and the end of a task
     endings    an attempt has ended: live, late, expired
     blame      what follows from each way an attempt can end
     growing    larger limits for those that passed theirs
+    doubts     hosts that get nothing new until blame is settled
+    others     whether there is another host for a task
     brakes     what keeps a broken bag from doing harm
     leases     wanted machines and those there are
     money      what they cost
@@ -17,11 +20,21 @@ changes; each event has one short function here, the rules stand in the modules 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import brakes, dispatch, endings, fleet, invariants, leases
+from tailrace.scheduler import (
+    brakes,
+    dispatch,
+    endings,
+    fleet,
+    invariants,
+    leases,
+    offers,
+    rounds,
+    strategies,
+)  # fmt: skip
 from tailrace.scheduler.decisions import AnyDecision, Remember
 from tailrace.scheduler.events import (
     AnyEvent,
@@ -36,10 +49,10 @@ from tailrace.scheduler.events import (
     Offer,
     OfferWithdrawn,
     Restarted,
+    TasksArrived,
     Tick,
 )
 from tailrace.scheduler.explain import explain
-from tailrace.scheduler.matching import fcfs
 from tailrace.scheduler.restoring import restore, watch_again
 from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, Restored
 from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State
@@ -53,6 +66,7 @@ class Scheduler:
         self._doors: dict[type[Any], Callable[[State, Any], None]] = {
             Restarted: restarted,
             BagSubmitted: bag_submitted,
+            TasksArrived: tasks_arrived,
             BagChanged: bag_changed,
             HostSeen: host_seen,
             Offer: offered,
@@ -98,23 +112,9 @@ def supplied(state: State) -> None:
     if state.excluded:
         fleet.readmit_the_last(state)
     state.supply = False
-    match(state, state.offers.values())
-
-
-def match(state: State, offers: Collection[Host]) -> None:
-    """Let matching pick; a host that was sent something has had its offer answered."""
-    served: dict[str, Host] = {}
-    for host, bag, count in fcfs.pick(state, offers):
-        dispatch.send(state, bag, host, count)
-        if host.live:
-            served[host.id] = host
-    for host in served.values():
-        close_offer(state, host)
-
-
-def close_offer(state: State, host: Host) -> None:
-    state.offers.pop(host.id, None)
-    host.offer = None
+    offers.match(state, state.offers.values())
+    if state.rounds:
+        rounds.close_rounds(state)
 
 
 def restarted(state: State, event: Restarted) -> None:
@@ -128,12 +128,25 @@ def restarted(state: State, event: Restarted) -> None:
 def bag_submitted(state: State, event: BagSubmitted) -> None:
     if event.bag in state.bags:
         return
-    row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now)
+    row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now, arrived=event.arrived)
     bag = state.bags[event.bag] = Bag(row, event.permutation)
+    strategies.equip(bag)
+    if event.terms.round_us:
+        rounds.begin(state, bag)
     state.out.append(Remember(row))
     fleet.opened(state, bag)
     if not event.terms.count:
         dispatch.finish(state, bag)
+
+
+def tasks_arrived(state: State, event: TasksArrived) -> None:
+    bag = state.bags.get(event.bag)
+    if bag is None or not bag.fresh.arrived < event.arrived <= bag.terms.count:
+        return
+    bag.fresh.arrive(event.arrived)
+    state.out.append(Remember(bag.row()))
+    if bag.runs:
+        fleet.queue(state, bag)
 
 
 def bag_changed(state: State, event: BagChanged) -> None:
@@ -157,10 +170,13 @@ def resume(state: State, bag: Bag) -> None:
         return
     bag.like_count = 0
     bag.trials.clear()
+    bag.doubts.clear()
     bag.phase, bag.why, bag.ended_us = BagPhase.RUNNING, "", None
     if bag.done.count == bag.terms.count:
         dispatch.finish(state, bag)
         return
+    if bag.terms.round_us:
+        rounds.begin(state, bag)
     state.out.append(Remember(bag.row()))
     fleet.opened(state, bag)
 
@@ -180,7 +196,8 @@ def cancel(state: State, bag: Bag, why: str) -> None:
 
 
 def host_seen(state: State, event: HostSeen) -> None:
-    row = HostRow(event.host, event.pool, event.kind, event.capacity, event.lease)
+    row = HostRow(event.host, event.pool, event.kind, event.capacity, event.lease,
+                  speed=event.speed)  # fmt: skip
     host = fleet.seen(state, row)
     state.out.append(Remember(host.row()))
     if event.lease is not None:
@@ -195,13 +212,13 @@ def offered(state: State, event: Offer) -> None:
         host.offer = event.free
         state.offers.pop(host.id, None)  # a new offer comes last
         state.offers[host.id] = host
-        match(state, (host,))
+        offers.match(state, (host,))
 
 
 def offer_withdrawn(state: State, event: OfferWithdrawn) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
-        close_offer(state, host)
+        offers.close(state, host)
 
 
 def host_silent(state: State, event: HostSilent) -> None:
@@ -247,10 +264,21 @@ def ring(state: State) -> None:
             brakes.trials_due(state, state.bags[int(key)])
         elif alarm is Alarm.READMIT:
             readmitted(state, state.hosts[str(key)])
+        elif alarm is Alarm.DOUBT:
+            state.supply = True  # a host that was held back may try one
+        elif alarm is Alarm.REPLICATE:
+            looked_at_again(state, state.bags[int(key)])
+        elif alarm is Alarm.ROUND:
+            rounds.open_round(state, state.bags[int(key)])
         elif alarm is Alarm.LEASE:
             leases.end_is_near(state, int(key))
         else:
             leases.ask_again(state, str(key))
+
+
+def looked_at_again(state: State, bag: Bag) -> None:
+    if bag.replication is not None and bag.runs:
+        bag.replication.rang(state, bag)
 
 
 def readmitted(state: State, host: Host) -> None:

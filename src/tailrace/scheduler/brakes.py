@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tailrace.scheduler import fleet
 from tailrace.scheduler.decisions import PauseBag, Remember
 from tailrace.scheduler.events import Ended, Measured
-from tailrace.scheduler.rows import BagPhase
+from tailrace.scheduler.rows import BagPhase, Failure
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trial
 from tailrace.scheduler.timers import Alarm
 
-TRIAL_US = 2_000_000
 UNTRIED = Trial(0, 0)
 _DIGITS = re.compile(r"\d+")
 
@@ -23,7 +23,7 @@ def sign(measured: Measured) -> str:
 
 def begin_trial(state: State, bag: Bag, host: Host, attempt: int) -> None:
     bag.trials[host.kind] = Trial(attempt, state.now)
-    state.timers.set(state.now + TRIAL_US, Alarm.TRIAL, bag.id)
+    state.timers.set(state.now + bag.terms.trial_us, Alarm.TRIAL, bag.id)
 
 
 def end_trial(state: State, bag: Bag, host: Host, attempt: Attempt, *, passed: bool) -> None:
@@ -41,18 +41,39 @@ def end_trial(state: State, bag: Bag, host: Host, attempt: Attempt, *, passed: b
 def trials_due(state: State, bag: Bag) -> None:
     """A trial that has run for a while without failing is good enough."""
     for kind, trial in bag.trials.items():
-        if trial is not None and state.now >= trial.since_us + TRIAL_US:
+        if trial is not None and state.now >= trial.since_us + bag.terms.trial_us:
             bag.trials[kind] = None
             state.supply = True
 
 
-def note_failure(state: State, bag: Bag, event: Ended) -> None:
-    """Twenty alike in a row, none succeeding between them, pause the bag."""
+def note_failure(state: State, bag: Bag, event: Ended, *, settled: bool) -> None:
+    """Twenty alike in a row, none succeeding between them, pause the bag. One that is not settled
+    to be the task's fault is the word of its host, which counts only so often: a broken host alone
+    does not pause a bag that others can run."""
     found = f"{event.outcome}, {event.measured.limit} {sign(event.measured)}"
-    bag.like_count = bag.like_count + 1 if found == bag.like_sign else 1
-    bag.like_sign = found
+    if found != bag.like_sign or not bag.like_count:
+        bag.like_sign, bag.like_count, bag.like_hosts = found, 0, {}
+    if not settled and _has_said_enough(state, bag, event.host):
+        return
+    bag.like_count += 1
     if bag.like_count >= bag.terms.like_failures:
         pull(state, bag, f"{bag.like_count} attempts in a row failed alike: {failed_how(event)}")
+
+
+def _has_said_enough(state: State, bag: Bag, host: str) -> bool:
+    """No more than a quarter of what pauses the bag is of one host, if there are others."""
+    said = bag.like_hosts.get(host, 0)
+    if said >= max(bag.terms.like_failures // 4, 1) and fleet.another_host(state, bag, (host,)):
+        return True
+    bag.like_hosts[host] = said + 1
+    return False
+
+
+def note_settled(bag: Bag, failures: Iterable[Failure]) -> None:
+    """They were the task's fault: what the hosts said is confirmed."""
+    for failure in failures:
+        said = bag.like_hosts.get(failure.host, 0)
+        bag.like_hosts[failure.host] = max(said - 1, 0)
 
 
 def failed_how(event: Ended) -> str:

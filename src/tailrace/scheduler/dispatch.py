@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import admission, brakes, fleet
+from tailrace.scheduler import admission, brakes, doubts, fleet
 from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import Assign, Close, Drop, Remember, Reopen, Settle
+from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm, Key
@@ -16,50 +17,92 @@ FIRST = "first attempt"
 
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
     """Those that wait for another attempt come first, then the next never sent."""
-    ahead_from = state.next_attempt + admission.begin_at_once(bag, host, most)
+    held_back = bool(bag.doubts) and doubts.held_back(state, bag, host)
+    if held_back and doubts.may_try_one(state, bag, host):
+        held_back, most = False, 1
+    if bag.requeue.waiting:
+        most = _send_waiting(state, bag, host, most, held_back)
+    if not held_back:
+        _send_next(state, bag, host, most)
+
+
+def _send_waiting(state: State, bag: Bag, host: Host, most: int, held_back: bool) -> int:
+    """How many more may be sent. A host that is held back gets only what failed elsewhere."""
+
+    def admits(group: Group) -> bool:
+        return (bool(group.avoid) or not held_back) and admission.may_go(state, bag, host, group)
+
     while most > 0 and bag.requeue.waiting:
-        found = bag.requeue.take(lambda group: admission.may_go(state, bag, host, group))
+        found = bag.requeue.take(admits)
         if found is None:
             break
         most -= 1
-        _send_again(state, bag, host, found[0], ahead_from)
+        _send_again(state, bag, host, found[0])
         if found[1].needs:
-            return  # it takes more than was reckoned with
-    end = min(bag.cursor + most, bag.terms.count)
-    while bag.cursor < end:
-        index = bag.order.at(bag.cursor)
-        bag.cursor += 1
+            return 0  # it takes more than was reckoned with
+    return most
+
+
+def _send_next(state: State, bag: Bag, host: Host, most: int) -> None:
+    fresh = bag.fresh
+    for _ in range(min(most, fresh.left)):
+        index = fresh.take()
         if index not in bag.done:
-            attempt = _new_attempt(state, bag, host, index, None, ahead_from)
+            attempt = _new_attempt(state, bag, host, index, None)
             state.out.append(
                 Assign(attempt.attempt, bag.id, index, host.id, FIRST, attempt.timeout_us)
             )
+            if bag.replication is not None:
+                bag.replication.sent(state, bag, host, attempt)
 
 
-def _send_again(state: State, bag: Bag, host: Host, index: int, ahead_from: int) -> None:
+def _send_again(state: State, bag: Bag, host: Host, index: int) -> None:
     trouble = bag.troubles[index]
     trouble.sent += 1
-    attempt = _new_attempt(state, bag, host, index, trouble.needs, ahead_from)
+    attempt = _new_attempt(state, bag, host, index, trouble.needs)
     why = f"again: {trouble.why}"
     state.out.append(Assign(attempt.attempt, bag.id, index, host.id, why, attempt.timeout_us,
                             trouble.needs, trouble.limits))  # fmt: skip
     remember(state, bag, index, trouble)
+    if bag.replication is not None:
+        bag.replication.sent(state, bag, host, attempt)
+
+
+def send_wanted(state: State, bag: Bag, host: Host, index: int) -> None:
+    """One more attempt of a task, because a replication strategy wants it."""
+    assert bag.replication is not None
+    trouble = bag.troubles.get(index)
+    attempt = _new_attempt(state, bag, host, index, trouble.needs if trouble else None)
+    out = len(bag.live[index]) - 1
+    why = f"another beside {out}: {bag.replication.name}" if out else f"again: {_why(trouble)}"
+    state.out.append(Assign(attempt.attempt, bag.id, index, host.id, why, attempt.timeout_us,
+                            attempt.needs, trouble.limits if trouble else None))  # fmt: skip
+    if trouble is not None:
+        trouble.sent += 1
+        remember(state, bag, index, trouble)
+    bag.replication.sent(state, bag, host, attempt)
+
+
+def _why(trouble: Trouble | None) -> str:
+    return trouble.why if trouble and trouble.why else "the tail has begun"
 
 
 def _new_attempt(
-    state: State, bag: Bag, host: Host, index: int, needs: dict[str, int] | None, ahead_from: int
+    state: State, bag: Bag, host: Host, index: int, needs: dict[str, int] | None
 ) -> Attempt:
     number = state.next_attempt
     state.next_attempt = number + 1
-    ahead = number >= ahead_from and needs is None
-    attempt = Attempt(number, bag.id, index, host.id, state.now, needs, ahead)
+    attempt = Attempt(number, bag.id, index, host.id, state.now, needs)
     believe(state, bag, host, attempt)
-    if host.kind not in bag.trials:
+    if host.kind not in bag.trials and bag.terms.trial_us:
         brakes.begin_trial(state, bag, host, number)
     if host.probing:
         host.probe = number
-    if bag.terms.timeout_us is not None:
-        _set_timeout(state, attempt, bag.terms.timeout_us, host)
+    timeout_us = bag.terms.timeout_us
+    if bag.replication is not None:
+        timeout_us = bag.replication.timeout_us(state, bag, host)
+    if timeout_us is not None:
+        _set_timeout(state, attempt, timeout_us, host)
     return attempt
 
 
@@ -68,6 +111,7 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     number, index = attempt.attempt, attempt.index
     state.attempts[number] = attempt
     host.live[number] = attempt
+    attempt.beside = len(host.live)
     if attempt.needs is None:
         host.plain[bag.id] = host.plain.get(bag.id, 0) + 1
     else:
@@ -122,9 +166,14 @@ def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -
     state.out.append(Settle(bag.id, index, attempt, outcome))
     if bag.troubles:
         bag.requeue.remove(index)
-        bag.troubles.pop(index, None)
-    for other in bag.live.get(index, ()):
-        drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
+        trouble = bag.troubles.pop(index, None)
+        if trouble is not None:
+            doubts.settle(state, bag, index, trouble.unsettled)
+    if bag.replication is not None:
+        bag.replication.settled(state, bag, index)
+    if bag.replication is None or not bag.replication.keeps_losers:
+        for other in bag.live.get(index, ()):
+            drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
     if outcome is not SUCCEEDED:
         _note_failed(bag, index)
     if bag.done.count == bag.terms.count:
@@ -152,10 +201,14 @@ def finish(state: State, bag: Bag) -> None:
 def requeue(
     state: State, bag: Bag, index: int, trouble: Trouble, why: str, avoid: tuple[str, ...] = ()
 ) -> None:
-    """Another attempt, if none is under way and the task has no result."""
-    trouble.why, trouble.avoid = why, avoid
+    """Another attempt, if none is under way and the task has no result. As long as blame is open,
+    it keeps away from where it failed."""
+    trouble.why = why
+    trouble.avoid = tuple(sorted(dict.fromkeys((*avoid, *trouble.failed_on()))))
     remember(state, bag, index, trouble)
-    if index not in bag.done and not under_way(bag, index):
+    if index in bag.done or under_way(bag, index):
+        return
+    if bag.replication is None or not bag.replication.sends_again(state, bag, index, trouble):
         bag.requeue.add(index, admission.group_of(trouble))
         fleet.queue(state, bag)
 

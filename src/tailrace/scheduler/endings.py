@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
-from tailrace.scheduler import blame, brakes, dispatch, leases
+from tailrace.scheduler import blame, brakes, dispatch, fleet, leases
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
@@ -24,6 +24,8 @@ def ended(state: State, event: Ended) -> None:
         return
     host = state.hosts[attempt.host]
     dispatch.forget(state, bag, host, attempt)
+    if bag.replication is not None:
+        bag.replication.over(state, bag, attempt, succeeded=event.outcome is SUCCEEDED)
     outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
@@ -82,15 +84,17 @@ def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
     elif event.outcome is CANCELLED:
         told = event.measured.text or "not started"
         _as_if_never_sent(state, bag, event.index, trouble, f"handed back by {event.host}: {told}")
-    elif _never_begun(attempt, event):
+    elif not trouble.at_once and _sent_ahead(state, bag, attempt, event):
         _vanished_ahead(state, bag, event, trouble)
     else:
         blame.consequence(state, bag, event, trouble)
 
 
-def _never_begun(attempt: Attempt, event: Ended) -> bool:
-    """Perhaps it has: a host that is gone cannot be asked which of those sent ahead it came to."""
-    return attempt.ahead and event.outcome in VANISHED and not event.measured.run_us
+def _sent_ahead(state: State, bag: Bag, attempt: Attempt, event: Ended) -> bool:
+    """Of what its host runs at once, and the host is gone: who knows whether it had begun?"""
+    if event.outcome not in VANISHED or event.measured.run_us or attempt.needs is not None:
+        return False
+    return attempt.beside > fleet.slots(bag, state.hosts[attempt.host])
 
 
 def _vanished_ahead(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
@@ -120,7 +124,7 @@ def timed_out(state: State, number: int) -> None:
     if attempt is None or attempt.dropping is not None or attempt.expired:
         return
     bag = state.bags[attempt.bag]
-    if bag.terms.repeatable:
+    if bag.terms.repeatable and attempt.index not in bag.done:
         _expire(state, bag, attempt)
     else:
         dispatch.drop(state, attempt, Outcome.EXPIRED, "its time-out passed")

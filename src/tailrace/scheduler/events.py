@@ -51,6 +51,14 @@ class BagSubmitted(Event, frozen=True):
     bag: int
     terms: Terms
     permutation: bytes | None = None  # of uint32, when the order is by a parameter
+    arrived: int | None = None  # so many of its tasks are there yet; None: all
+
+
+class TasksArrived(Event, frozen=True):
+    """More tasks of an open bag: those below `arrived` may be sent."""
+
+    bag: int
+    arrived: int
 
 
 class BagChanged(Event, frozen=True):
@@ -68,6 +76,7 @@ class HostSeen(Event, frozen=True):
     kind: str
     capacity: dict[str, int]
     lease: int | None = None
+    speed: float = 1.0  # beside other hosts, by whatever measure its world has
 
 
 class Offer(Event, frozen=True):
@@ -110,6 +119,7 @@ class Tick(Event, frozen=True):
 AnyEvent = (
     Restarted
     | BagSubmitted
+    | TasksArrived
     | BagChanged
     | HostSeen
     | Offer

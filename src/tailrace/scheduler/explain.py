@@ -5,7 +5,7 @@ from __future__ import annotations
 from tailrace.bag.needs import describe, lacking
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
-from tailrace.scheduler import admission, brakes, fleet, money
+from tailrace.scheduler import brakes, doubts, fleet, money, others
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
@@ -54,7 +54,7 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
     lines.append(
         f"{bag.done.count} of {bag.terms.count} tasks have a result ({bag.failed.count} failed), "
         f"{live} attempts are out, {len(bag.requeue.waiting)} tasks wait for another attempt, "
-        f"{bag.terms.count - bag.cursor} were never sent."
+        f"{bag.terms.count - bag.fresh.sent} were never sent."
     )
     if bag.hungry:
         lines += _why_hungry(state, bag, now)
@@ -107,11 +107,18 @@ def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
         return f"the first task on hosts of kind {host.kind} is on trial"
     if host.probing and host.probe in host.live:
         return "it was excluded, and is being probed with one task"
+    if doubts.held_back(state, bag, host):
+        return _in_doubt(bag, host)
     if host.live:
         return f"holds {_attempts(len(host.live))}"
     if host.offer is None:
         return "may take work with its next call"
     return "has room, but those that wait may not go there"
+
+
+def _in_doubt(bag: Bag, host: Host) -> str:
+    count = len(bag.doubts[host.id].tasks)
+    return f"{count} tasks failed on it; no more until another host shows whose fault that was"
 
 
 def _left(host: Host, now: int) -> str:
@@ -141,7 +148,7 @@ def explain_task(state: State, bag: Bag, index: int, now: int) -> list[str]:
 def _where(state: State, bag: Bag, index: int) -> str:
     group = bag.requeue.waiting[index]
     words = f", away from {', '.join(group.avoid)}" if group.avoid else ""
-    if group.reliable and admission.has_reliable_pool(state, bag):
+    if group.reliable and others.has_reliable_pool(state, bag):
         words += ", on a host of a reliable pool"
     return words
 
@@ -191,13 +198,15 @@ def _idle(state: State, host: Host) -> str:
     bags = [bag for bag in state.open.values() if bag.hungry]
     if not bags:
         return "no bag has a task to send"
-    reasons = [f"bag {bag.id}: {_why_not_here(bag, host)}" for bag in bags[:MOST_HOSTS]]
+    reasons = [f"bag {bag.id}: {_why_not_here(state, bag, host)}" for bag in bags[:MOST_HOSTS]]
     return "; ".join(reasons)
 
 
-def _why_not_here(bag: Bag, host: Host) -> str:
+def _why_not_here(state: State, bag: Bag, host: Host) -> str:
     if not fleet.admits_pool(bag, host):
         return f"not in pool {host.pool}"
     if bag.trials.get(host.kind, brakes.UNTRIED) not in (None, brakes.UNTRIED):
         return f"its trial task on hosts of kind {host.kind} is out"
+    if doubts.held_back(state, bag, host):
+        return _in_doubt(bag, host)
     return lacking(bag.terms.needs, host.capacity) or "its waiting tasks avoid this host"

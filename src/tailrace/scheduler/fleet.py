@@ -6,7 +6,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterator
 
-from tailrace.bag.needs import Amounts, fits, times
+from tailrace.bag.needs import Amounts, times
 from tailrace.scheduler.rows import STANDING, HostRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -28,7 +28,7 @@ def seen(state: State, row: HostRow) -> Host:
         host = state.hosts[row.host] = Host(row)
     _count_out(state, host)
     move_to_lease(state, host, row.lease)
-    host.pool, host.kind, host.capacity = row.pool, row.kind, row.capacity
+    host.pool, host.kind, host.capacity, host.speed = row.pool, row.kind, row.capacity, row.speed
     host.present, host.retired = True, not stands(state, row.lease)
     _count_in(state, host)
     return host
@@ -45,6 +45,7 @@ def retire(state: State, host: Host) -> None:
     """Its lease has been released: what is sent now would only be ended with it."""
     _count_out(state, host)
     host.retired = True
+    state.supply = True
 
 
 def move_to_lease(state: State, host: Host, lease: int | None) -> None:
@@ -85,6 +86,7 @@ def _count_in(state: State, host: Host) -> None:
         return
     host.able = True
     state.able[host.id] = host
+    state.able_in[host.pool] = state.able_in.get(host.pool, 0) + 1
     for bag in state.open.values():
         count = slots(bag, host)
         bag.hosts += count > 0
@@ -96,6 +98,7 @@ def _count_out(state: State, host: Host) -> None:
         return
     host.able = False
     del state.able[host.id]
+    state.able_in[host.pool] -= 1
     for bag in state.open.values():
         count = slots(bag, host)
         bag.hosts -= count > 0
@@ -124,6 +127,8 @@ def opened(state: State, bag: Bag) -> None:
     """The bag has begun, or has work again."""
     if bag.id not in state.open:
         state.open[bag.id] = bag
+        if bag.replication is not None:
+            state.replicating[bag.id] = bag
         counts = [slots(bag, host) for host in state.able.values()]
         bag.hosts, bag.slots = sum(count > 0 for count in counts), sum(counts)
     state.fleet_due[bag.id] = None
@@ -134,6 +139,7 @@ def closed(state: State, bag: Bag) -> None:
     """The bag runs no longer; for good, or until its owner says so."""
     if bag.phase in ENDED:
         state.open.pop(bag.id, None)
+        state.replicating.pop(bag.id, None)
     state.fleet_due[bag.id] = None
 
 
@@ -177,11 +183,3 @@ def another_host(state: State, bag: Bag, than: tuple[str, ...]) -> bool:
     """Is there an able host for tasks of this bag beside these?"""
     hosts = [state.able.get(name) for name in than]
     return bag.hosts > sum(1 for host in hosts if host is not None and slots(bag, host))
-
-
-def another_for(state: State, bag: Bag, than: tuple[str, ...], needs: Amounts) -> bool:
-    """The same for needs that have grown, which not every host can meet."""
-    return any(
-        host.id not in than and admits_pool(bag, host) and fits(needs, host.capacity)
-        for host in state.able.values()
-    )

@@ -16,6 +16,7 @@ def check(state: State) -> None:
     for bag in state.bags.values():
         _check_tasks(bag)
         _check_indexes(state, bag)
+        _check_doubts(bag)
         _check_money(state, bag)
     for host in state.hosts.values():
         _check_host(state, host)
@@ -30,12 +31,14 @@ def _check_tasks(bag: Bag) -> None:
     undone = [index for index in bag.live if index not in bag.done]
     waiting = [index for index in bag.troubles if index not in bag.live]
     known = bag.done.count + len(undone) + len(waiting)
-    _hold(known == bag.cursor, f"bag {bag.id}: cursor {bag.cursor}, but {known} accounted for")
+    sent = bag.fresh.sent
+    _hold(known == sent, f"bag {bag.id}: {sent} sent, but {known} accounted for")
     for index in bag.requeue.waiting:
         _hold(index in bag.troubles, f"bag {bag.id}: task {index} waits for no reason")
         _hold(index not in bag.done, f"bag {bag.id}: task {index} waits, but is done")
     for index in waiting:
-        _hold(index in bag.requeue.waiting, f"bag {bag.id}: task {index} is forgotten")
+        waits = bag.replication is not None and bag.replication.waits(index)
+        _hold(waits or index in bag.requeue.waiting, f"bag {bag.id}: task {index} is forgotten")
     for index, attempts in bag.live.items():
         _check_live(bag, index, attempts)
     _hold(bag.failed.count <= bag.done.count, f"bag {bag.id}: more failed than done")
@@ -47,12 +50,15 @@ def _check_tasks(bag: Bag) -> None:
 
 def _check_live(bag: Bag, index: int, attempts: tuple[Attempt, ...]) -> None:
     wanted = [a for a in attempts if a.dropping is None]
-    if index in bag.done:
+    keeps_losers = bag.replication is not None and bag.replication.keeps_losers
+    if index in bag.done and not keeps_losers:
         _hold(not wanted, f"bag {bag.id}: task {index} is done, yet an attempt is wanted")
     if not bag.terms.repeatable:
         _hold(len(attempts) <= 1, f"bag {bag.id}: two attempts of task {index} at once")
     fresh = [a for a in wanted if not a.expired]
-    _hold(len(fresh) <= 1, f"bag {bag.id}: task {index} was sent twice")
+    _hold(
+        len(fresh) <= 1 or bag.replication is not None, f"bag {bag.id}: task {index} was sent twice"
+    )
     trouble = bag.troubles.get(index)
     if trouble is not None:
         expired = [a.attempt for a in attempts if a.expired]
@@ -69,6 +75,16 @@ def _check_indexes(state: State, bag: Bag) -> None:
         _hold(bag.slots == sum(counts), f"bag {bag.id}: {bag.slots} slots kept, {sum(counts)} are")
         hosts = sum(count > 0 for count in counts)
         _hold(bag.hosts == hosts, f"bag {bag.id}: {bag.hosts} hosts kept, {hosts} are")
+
+
+def _check_doubts(bag: Bag) -> None:
+    for host, doubt in bag.doubts.items():
+        _hold(bool(doubt.tasks), f"bag {bag.id}: host {host} is in doubt for nothing")
+        for index in doubt.tasks:
+            trouble = bag.troubles.get(index)
+            open_ = trouble is not None and host in trouble.failed_on()
+            _hold(open_, f"bag {bag.id}: the failure of task {index} on {host} is settled")
+            _hold(index in bag.live or index in bag.requeue.waiting, f"task {index}: nobody asked")
 
 
 def _check_money(state: State, bag: Bag) -> None:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from tailrace.bag.needs import fits, less
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import admission, blame, dispatch, fleet, leases, money
+from tailrace.scheduler import (
+    admission,
+    blame,
+    dispatch,
+    doubts,
+    fleet,
+    leases,
+    money,
+    rounds,
+    strategies,
+)
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import AttemptRow, BagPhase, HostRow, LeaseRow, Restored
 from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State, Trouble
@@ -18,7 +27,8 @@ def restore(rows: Restored, now: int) -> State:
     state.next_attempt, state.next_lease = rows.next_attempt, rows.next_lease
     for row in rows.bags:
         permutation, failed = rows.permutations.get(row.bag), rows.failed.get(row.bag)
-        state.bags[row.bag] = Bag(row, permutation, rows.done[row.bag], failed)
+        bag = state.bags[row.bag] = Bag(row, permutation, rows.done[row.bag], failed)
+        strategies.equip(bag)
     for host in rows.hosts:
         _meet_again(state, host)
     for lease in rows.leases:
@@ -59,20 +69,18 @@ def _adopt(state: State, row: AttemptRow) -> None:
         attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
     elif attempt.expired and trouble is not None and blame.exhausted(bag, trouble):
         attempt.dropping = Outcome.EXPIRED
-    attempt.ahead = attempt.needs is None and _ahead(state, bag, host)
     dispatch.believe(state, bag, host, attempt)
-
-
-def _ahead(state: State, bag: Bag, host: Host) -> bool:
-    """Beside those sent before it there was no room to begin; the rows tell no more."""
-    return not fits(bag.terms.needs, less(host.capacity, fleet.used(state, host)))
 
 
 def _take_up(state: State, bag: Bag) -> None:
     """Every task below the cursor is done, live, or in trouble: so their number is the cursor."""
     live = sum(1 for index in bag.live if index not in bag.done)
     troubled = sum(1 for index in bag.troubles if index not in bag.live)
-    bag.cursor = bag.done.count + live + troubled
+    bag.fresh.restore(
+        bag.done.count + live + troubled,
+        lambda index: index in bag.done or index in bag.live or index in bag.troubles,
+    )
+    doubts.restore(bag)
     for index, trouble in bag.troubles.items():
         if not dispatch.under_way(bag, index) and _may_go_on(bag, index, trouble):
             bag.requeue.add(index, admission.group_of(trouble))
@@ -93,6 +101,12 @@ def watch_again(state: State) -> None:
         if attempt.timeout_us is not None:
             due = max(attempt.sent_us + attempt.timeout_us, state.grace_until_us)
             state.timers.set(due, Alarm.TIMEOUT, attempt.attempt)
+    for bag in state.open.values():
+        doubts.watch_again(state, bag)
+        if bag.terms.round_us:
+            rounds.begin(state, bag)
+        if bag.replication is not None:
+            bag.replication.restore(state, bag)
     for lease in state.leases.values():
         leases.watch_end(state, lease)
     for host in state.excluded.values():

@@ -27,6 +27,9 @@ class BagRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     submitted_us: int
     why: str = ""
     ended_us: int | None = None
+    arrived: int | None = None  # None: all its tasks are there
+    tail_us: int | None = None  # when its tail began
+    tail_hosts: int = 0  # unreliable hosts there were then
 
 
 class Failure(msgspec.Struct, frozen=True, array_like=True):
@@ -50,6 +53,8 @@ class TaskRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     avoid: tuple[str, ...] = ()  # hosts the next attempt keeps away from
     expired: tuple[int, ...] = ()  # live attempts whose time-out has passed and is booked
     at_once: bool = False  # sent only where it begins at once
+    tail: int = 0  # attempts on unreliable pools since the tail began
+    dear: bool = False  # it had one on a reliable pool since then
 
 
 class AttemptRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
@@ -74,6 +79,7 @@ class HostRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     exclusions: int = 0
     excluded_until_us: int = 0  # 0 again once a probe has succeeded
     why: str = ""  # it was excluded
+    speed: float = 1.0
 
 
 class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,9 +16,14 @@ from tailrace.knowledge.runtimes import RunTimes
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.bits import AllBits, Bits
 from tailrace.scheduler.decisions import AnyDecision
+from tailrace.scheduler.fresh import Fresh, fresh
 from tailrace.scheduler.requeue import Requeue
 from tailrace.scheduler.rows import BagPhase, BagRow, Failure, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.timers import Timers
+
+if TYPE_CHECKING:
+    from tailrace.scheduler.matching.matching import Matching
+    from tailrace.scheduler.replication.replication import Replication
 
 RUNNING = BagPhase.RUNNING
 ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
@@ -32,7 +38,7 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     host: str
     sent_us: int
     needs: dict[str, int] | None = None  # when they are more than the bag's
-    ahead: bool = False  # of what its host runs at once: it may never have begun
+    beside: int = 0  # how many its host held when it was sent, with this one
     timeout_us: int | None = None
     expired: bool = False  # another may be sent; a result of this one still counts
     dropping: Outcome | None = None  # how its end will be booked
@@ -42,7 +48,8 @@ class Trouble:
     """The history of a task that did not succeed at once."""
 
     __slots__ = (
-        "at_once", "avoid", "counts", "expired", "limits", "needs", "sent", "unsettled", "why",
+        "at_once", "avoid", "counts", "dear", "expired", "limits", "needs", "sent", "tail",
+        "unsettled", "why",
     )  # fmt: skip
 
     def __init__(self, sent: int = 0) -> None:
@@ -55,6 +62,8 @@ class Trouble:
         self.avoid: tuple[str, ...] = ()
         self.expired: tuple[int, ...] = ()
         self.at_once = False
+        self.tail = 0
+        self.dear = False
 
     @classmethod
     def of(cls, row: TaskRow) -> Trouble:
@@ -62,11 +71,13 @@ class Trouble:
         trouble.counts, trouble.unsettled = dict(row.counts), list(row.unsettled)
         trouble.limits, trouble.needs, trouble.why = row.limits, row.needs, row.why
         trouble.avoid, trouble.expired, trouble.at_once = row.avoid, row.expired, row.at_once
+        trouble.tail, trouble.dear = row.tail, row.dear
         return trouble
 
     def row(self, bag: int, index: int) -> TaskRow:
         return TaskRow(bag, index, self.sent, dict(self.counts), tuple(self.unsettled), self.limits,
-                       self.needs, self.why, self.avoid, self.expired, self.at_once)  # fmt: skip
+                       self.needs, self.why, self.avoid, self.expired, self.at_once, self.tail,
+                       self.dear)  # fmt: skip
 
     def book(self, outcome: Outcome, times: int = 1) -> None:
         self.counts[outcome] = self.counts.get(outcome, 0) + times
@@ -81,6 +92,16 @@ class Trial(msgspec.Struct):
 
     attempt: int
     since_us: int
+
+
+class Doubt:
+    """The failures of a bag's tasks on a host that are not settled, since one succeeded there."""
+
+    __slots__ = ("since_us", "tasks")
+
+    def __init__(self) -> None:
+        self.tasks: dict[int, None] = {}
+        self.since_us = 0
 
 
 class Bag:
@@ -99,15 +120,23 @@ class Bag:
         self.submitted_us = row.submitted_us
         self.ended_us = row.ended_us
         self.order: Order = order_of(terms.count, terms.order_seed, _numbers(permutation))
+        self.fresh: Fresh = fresh(self.order, row.arrived, ranked=permutation is not None)
+        self.matching: Matching  # both are given by `strategies`
+        self.replication: Replication | None = None
+        self.round_open = not terms.round_us  # its tasks may be matched now
+        self.round_us = 0  # when its next round begins
+        self.tail_us = row.tail_us
+        self.tail_hosts = row.tail_hosts
         self.done = Bits(terms.count, done)
         self.failed = Bits(terms.count if failed else 0, failed)  # made when a task first fails
-        self.cursor = 0  # positions of the order below it have been sent at least once
         self.requeue = Requeue()
         self.live: dict[int, tuple[Attempt, ...]] = {}  # by task
         self.troubles: dict[int, Trouble] = {}
         self.trials: dict[str, Trial | None] = {}  # by kind of host; None: passed
         self.like_sign = ""
         self.like_count = 0
+        self.like_hosts: dict[str, int] = {}  # of those: how many each host has said
+        self.doubts: dict[str, Doubt] = {}  # by host
         self.times = RunTimes()
         self.queued = False  # stands in `State.hungry`
         self.hosts = 0  # able hosts that may run its tasks (kept by `fleet`)
@@ -126,15 +155,23 @@ class Bag:
 
     @property
     def unsent(self) -> int:
-        return self.terms.count - self.cursor + len(self.requeue.waiting)
+        return self.fresh.left + len(self.requeue.waiting)
 
     def row(self) -> BagRow:
-        return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us)
+        return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us,
+                      self.arrived, self.tail_us, self.tail_hosts)  # fmt: skip
+
+    @property
+    def arrived(self) -> int | None:
+        """None: all its tasks are there."""
+        return None if self.fresh.arrived == self.terms.count else self.fresh.arrived
 
     def put_away(self) -> None:
         """Finished: what is large is not needed any more, or is easily said."""
         self.done = AllBits(self.terms.count)
         self.order = Listed(self.terms.count)
+        self.fresh = Fresh(self.order, self.terms.count)
+        self.fresh.sent = self.terms.count
         self.requeue = Requeue()
         self.trials.clear()
 
@@ -159,6 +196,7 @@ class Host:
         self.kind = row.kind
         self.capacity = row.capacity
         self.lease = row.lease
+        self.speed = row.speed
         self.succeeded = row.succeeded
         self.booked = row.booked
         self.exclusions = row.exclusions
@@ -169,6 +207,7 @@ class Host:
         self.retired = False  # its lease is over, or none of ours
         self.probing = False  # after an exclusion: one attempt at a time, until one succeeds
         self.probe = 0  # the attempt that does
+        self.unable = 0  # times in a row that it could not run a task
         self.proven = row.succeeded > 0  # a task has ended on it: its worker works
         self.offer: Amounts | None = None
         self.live: dict[int, Attempt] = {}
@@ -181,7 +220,8 @@ class Host:
 
     def row(self) -> HostRow:
         return HostRow(self.id, self.pool, self.kind, self.capacity, self.lease, self.succeeded,
-                       self.booked, self.exclusions, self.excluded_until_us, self.why)  # fmt: skip
+                       self.booked, self.exclusions, self.excluded_until_us, self.why,
+                       self.speed)  # fmt: skip
 
 
 class State:
@@ -194,9 +234,11 @@ class State:
         self.pools: dict[str, Pool] = {}
         self.bags: dict[int, Bag] = {}
         self.open: dict[int, Bag] = {}  # those that have not ended
+        self.replicating: dict[int, Bag] = {}  # of those: with a replication strategy
         self.hungry: list[int] = []  # all that have something to send, oldest first; maybe more
         self.hosts: dict[str, Host] = {}
         self.able: dict[str, Host] = {}  # those that may be sent something
+        self.able_in: dict[str, int] = {}  # how many of them each pool has
         self.excluded: dict[str, Host] = {}
         self.booked = 0  # by all hosts together
         self.succeeded = 0
@@ -212,5 +254,6 @@ class State:
         self.next_attempt = 1
         self.next_lease = 1
         self.grace_until_us = 0
+        self.rounds: list[Bag] = []  # whose round is open during this event
         self.supply = False  # work or room has come that open offers have not seen
         self.fleet_due: dict[int, None] = {}  # bags whose wanted fleet may have changed

@@ -12,7 +12,10 @@ class Alarm(IntEnum):
     TRIAL = 1  # a trial task has run long enough
     READMIT = 2  # an excluded host may be probed
     LEASE = 3  # a lease comes to its end
+    REPLICATE = 6  # a replication strategy looks at its bag again
+    ROUND = 7  # a bag's tasks may be matched
     ACQUIRE = 4  # a pool may be asked again
+    DOUBT = 5  # a host held back from a bag may try one of its tasks
 
 
 Key = int | str

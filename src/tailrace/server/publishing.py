@@ -45,11 +45,15 @@ def _move(source: Path, name: str, target: Path) -> None:
         if target.exists():
             return
         raise CannotPublish(
-            f"{target}: its attempt's output {file} is gone.",
-            remedy="Run the task again: `tailrace retry` cannot, as it counts as done.",
+            f"{target}: this output was deleted before it could be moved there, from {file}.",
+            remedy="`tailrace reproduce TASK` makes it again: put it there, and all is well.",
         )
     if not file.resolve().is_relative_to(source.resolve()) or not file.is_file():
-        raise CannotPublish(f"{file}: leads outside its attempt's folder, and is left there.")
+        # The worker has looked at this too, and fails the task: somebody else was here since.
+        raise CannotPublish(
+            f"{file}: was changed since its task ended: it leads outside, or is no file.",
+            remedy=f"Put the output at its target, {target}, and delete this one.",
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     _sync(file)
     _rename(file, target)
@@ -73,9 +77,12 @@ def _rename(source: Path, target: Path) -> None:
         if error.errno != errno.EXDEV:
             raise
         beside = target.with_name(f".{target.name}.part")
-        shutil.copy(source, beside)
-        _sync(beside)
-        beside.replace(target)
+        try:
+            shutil.copy(source, beside)
+            _sync(beside)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)  # a disk that was full is not left fuller
         source.unlink()
 
 

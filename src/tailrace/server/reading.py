@@ -277,6 +277,12 @@ def hosts(link: sqlite3.Connection) -> list[HostFacts]:
     ]
 
 
+def unpublished(link: sqlite3.Connection, number: int) -> list[int]:
+    """Tasks that succeeded and whose outputs are not at their targets yet."""
+    query = "SELECT idx FROM unpublished JOIN attempts USING (attempt) WHERE bag = ? ORDER BY idx"
+    return [row[0] for row in link.execute(query, (number,))]
+
+
 def host_work(link: sqlite3.Connection) -> dict[str, HostWork]:
     """Of all hosts, in one pass over the attempts: no index knows hosts."""
     query = (

@@ -157,6 +157,8 @@ class Attempt:
             result["value"] = value_of(asked, self.slot.result_path, self.slot.out, out_size)
         except Unusable as error:
             result["error"] = str(error)
+            if error.promised:
+                result.update(outcome="task_failed", outputs=[])
 
 
 def _ended_by(number: int) -> str:

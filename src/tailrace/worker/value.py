@@ -1,4 +1,8 @@
-"""The value of a task: from `$TAILRACE_RESULT`, by a regex over stdout, or its last line."""
+"""The value of a task: from `$TAILRACE_RESULT`, by a regex over stdout, or its last line.
+
+The first two are promises, by the task or by its bag: one that cannot be kept is a failure. A last
+line that happens to be JSON is a courtesy.
+"""
 
 from __future__ import annotations
 
@@ -20,28 +24,33 @@ _compiled: Dict[str, Pattern[str]] = {}
 
 
 class Unusable(Exception):
-    """Says in one line why there is no value."""
+    """Says in one line why there is no value, and whether one was promised."""
+
+    def __init__(self, text: str, promised: bool = True) -> None:
+        super().__init__(text)
+        self.promised = promised
 
 
 def value_of(result: Dict[str, Any], path: str, out: int, out_size: int) -> Any:
     """None when there is no value; Unusable when there is one that cannot be used."""
-    value = _found(result, path, out, out_size)
+    promised, value = _found(result, path, out, out_size)
     if value is not None:
         size = encoded_bytes(value)
         if size > VALUE_BYTES:
-            raise Unusable(f"the value has {size} bytes as JSON, at most {VALUE_BYTES} are taken")
+            text = f"the value has {size} bytes as JSON, at most {VALUE_BYTES} are taken"
+            raise Unusable(text, promised)
     return value
 
 
-def _found(result: Dict[str, Any], path: str, out: int, out_size: int) -> Any:
+def _found(result: Dict[str, Any], path: str, out: int, out_size: int) -> Tuple[bool, Any]:
+    """Whether it was promised, and what it is."""
     written, value = _from_file(path)
-    if written:
-        return value
-    if not out_size:
-        return None
+    if written or not out_size:
+        return written, value
     if result.get("regex"):
-        return by_regex(result["regex"], read_tail(out, out_size, SEARCHED_BYTES))
-    return from_last_line(read_tail(out, out_size, min(VALUE_BYTES, _line_guess(out_size))))
+        return True, by_regex(result["regex"], read_tail(out, out_size, SEARCHED_BYTES))
+    line = read_tail(out, out_size, min(VALUE_BYTES, _line_guess(out_size)))
+    return False, from_last_line(line)
 
 
 def _line_guess(size: int) -> int:

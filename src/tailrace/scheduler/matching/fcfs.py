@@ -1,40 +1,44 @@
-"""First come, first served: bags in the order they came, offers in the order they were made."""
+"""First come, first served: offers in the order they were made, or in a random one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import ClassVar
 
-from tailrace.scheduler import admission, fleet
+from tailrace.scheduler import admission
+from tailrace.scheduler.draws import draw
+from tailrace.scheduler.matching.matching import Pick
 from tailrace.scheduler.state import Bag, Host, State
 
-Pick = tuple[Host, Bag, int]
 
+class FirstCome:
+    order: ClassVar[str] = "listed"
 
-def pick(state: State, offers: Collection[Host]) -> Iterator[Pick]:
-    """Host, bag, how many of its tasks. Each pick is carried out before the next is asked for."""
-    if len(offers) == 1:
-        return _serve(state, next(iter(offers)))
-    return _feed(state, offers)
-
-
-def _serve(state: State, host: Host) -> Iterator[Pick]:
-    """One offer, as most are: the bags are asked in turn, until the host is full."""
-    served = False
-    for bag in fleet.hungry(state):
-        if served and admission.is_full(state, host):
-            return
-        count = admission.room(state, bag, host)
-        if count > 0:
-            served = True
-            yield host, bag, count
-
-
-def _feed(state: State, offers: Collection[Host]) -> Iterator[Pick]:
-    """Many offers: the hosts are asked in turn, until the bag is sated."""
-    for bag in fleet.hungry(state):
+    def pick(self, state: State, bag: Bag, offers: Collection[Host]) -> Iterator[Pick]:
         for host in offers:
             count = admission.room(state, bag, host)
             if count > 0:
-                yield host, bag, count
+                yield host, count
                 if not bag.hungry:
-                    break
+                    return
+
+
+class RandomMachine:
+    """As in DSiDE: the task that waits longest goes to any host that has room for it."""
+
+    order: ClassVar[str] = "listed"
+
+    def __init__(self) -> None:
+        self._draws = 0
+
+    def pick(self, state: State, bag: Bag, offers: Collection[Host]) -> Iterator[Pick]:
+        hosts = [host for host in offers if admission.room(state, bag, host) > 0]
+        while hosts and bag.hungry:
+            self._draws += 1
+            place = int(draw(state.seed, bag.id, "matching", self._draws) * len(hosts))
+            host = hosts[place]
+            before = len(host.live)
+            yield host, 1
+            if len(host.live) == before or admission.room(state, bag, host) <= 0:
+                hosts[place] = hosts[-1]
+                hosts.pop()

@@ -1,0 +1,73 @@
+"""Tasks that were never sent: those that have arrived, in the order of the bag.
+
+Most bags are there as a whole, and a position in their order says it all. In an open bag the tasks
+come in the order of their numbers; where another order is wanted, those that are there wait in a
+heap, by their rank in it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Callable
+
+from tailrace.bag.order import Order
+
+
+class Fresh:
+    """`sent` counts the tasks that were sent at least once: positions of the order below it."""
+
+    __slots__ = ("_at", "arrived", "sent")
+
+    def __init__(self, order: Order, arrived: int) -> None:
+        self.sent = 0
+        self.arrived = arrived
+        self._at: Callable[[int], int] = order.at
+
+    @property
+    def left(self) -> int:
+        return self.arrived - self.sent
+
+    def take(self) -> int:
+        position = self.sent
+        self.sent = position + 1
+        return self._at(position)
+
+    def arrive(self, arrived: int) -> None:
+        self.arrived = arrived
+
+    def restore(self, sent: int, known: Callable[[int], bool]) -> None:
+        """So many were sent before: those that are known."""
+        self.sent = sent
+
+
+class Ranked(Fresh):
+    __slots__ = ("_heap", "_ranks")
+
+    def __init__(self, order: Order, arrived: int) -> None:
+        super().__init__(order, 0)
+        self._ranks = array("I", bytes(4 * len(order)))
+        for rank in range(len(order)):
+            self._ranks[order.at(rank)] = rank
+        self._heap: list[int] = []
+        self.arrive(arrived)
+
+    def take(self) -> int:
+        self.sent += 1
+        return self._at(heapq.heappop(self._heap))
+
+    def arrive(self, arrived: int) -> None:
+        for index in range(self.arrived, arrived):
+            heapq.heappush(self._heap, self._ranks[index])
+        self.arrived = arrived
+
+    def restore(self, sent: int, known: Callable[[int], bool]) -> None:
+        self.sent = sent
+        self._heap = [self._ranks[index] for index in range(self.arrived) if not known(index)]
+        heapq.heapify(self._heap)
+
+
+def fresh(order: Order, arrived: int | None, *, ranked: bool) -> Fresh:
+    if arrived is None:
+        return Fresh(order, len(order))
+    return Ranked(order, arrived) if ranked else Fresh(order, arrived)

@@ -1,0 +1,46 @@
+"""Is there another host for a task, where it has not failed?"""
+
+from __future__ import annotations
+
+from tailrace.bag.needs import Amounts, fits
+from tailrace.scheduler import fleet
+from tailrace.scheduler.state import Bag, Host, State
+
+
+def another(
+    state: State,
+    bag: Bag,
+    than: tuple[str, ...],
+    needs: Amounts | None = None,
+    wants_reliable: bool = False,
+) -> bool:
+    """An able host beside these; for needs that have grown, or a task that is wanted on a reliable
+    pool, not every host will do."""
+    if wants_reliable and has_reliable_pool(state, bag):
+        hosts = [host for host in state.able.values() if reliable(state, host)]
+    elif needs:
+        hosts = list(state.able.values())
+    else:
+        return fleet.another_host(state, bag, than)
+    wanted = needs or bag.terms.needs
+    return any(host.id not in than and _could(bag, host, wanted) for host in hosts)
+
+
+def _could(bag: Bag, host: Host, needs: Amounts) -> bool:
+    return fleet.admits_pool(bag, host) and fits(needs, host.capacity)
+
+
+def reliable(state: State, host: Host) -> bool:
+    pool = state.pools.get(host.pool)
+    return pool is None or pool.reliable
+
+
+def has_reliable_pool(state: State, bag: Bag) -> bool:
+    """One that lends machines, or whose machines have come by themselves."""
+    names = bag.terms.pools or tuple(state.pools)
+    pools = [state.pools[name] for name in names if name in state.pools]
+    if any(pool.reliable and pool.max > 0 for pool in pools):
+        return True
+    if not any(pool.reliable for pool in pools):
+        return False
+    return any(fleet.slots(bag, one) and reliable(state, one) for one in state.able.values())

@@ -1,0 +1,53 @@
+"""What a replication strategy is asked.
+
+It keeps the attempts it *wants*, in order; an offer takes the first that may go there. Dropping one
+that is only wanted costs nothing. What is kept here follows from the tasks' rows and live attempts,
+so that a restart loses nothing. This one wants nothing beyond what the bag itself sends.
+"""
+
+from __future__ import annotations
+
+from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+
+
+class Replication:
+    name = "none"
+    keeps_losers = False  # what still runs for a task with a result is left to end by itself
+
+    def admits_first(self, state: State, bag: Bag, host: Host) -> bool:
+        """May this host be sent tasks that were never sent?"""
+        return True
+
+    def timeout_us(self, state: State, bag: Bag, host: Host) -> int | None:
+        return bag.terms.timeout_us
+
+    def sent(self, state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
+        """An attempt is out."""
+
+    def over(self, state: State, bag: Bag, attempt: Attempt, *, succeeded: bool) -> None:
+        """An attempt is out no longer."""
+
+    def settled(self, state: State, bag: Bag, index: int) -> None:
+        """A task has its result."""
+
+    def sends_again(self, state: State, bag: Bag, index: int, trouble: Trouble) -> bool:
+        """Is it for the strategy to send this task again, which has no attempt under way?"""
+        return False
+
+    def waits(self, index: int) -> bool:
+        """Will the strategy send this task again?"""
+        return False
+
+    def wants(self, bag: Bag) -> bool:
+        """Anything at all; asked with every offer that found nothing else."""
+        return False
+
+    def take(self, state: State, bag: Bag, host: Host) -> int | None:
+        """The first task wanted that may go to this host, which has room for it."""
+        return None
+
+    def rang(self, state: State, bag: Bag) -> None:
+        """A moment it had asked for has come."""
+
+    def restore(self, state: State, bag: Bag) -> None:
+        """The bag has come back from its rows, and the pools are known."""

@@ -1,0 +1,60 @@
+"""Work queue with replication: when nothing is left to send, idle hosts repeat what is still out.
+
+The task with the fewest attempts out comes first, then the one that is out the longest; never twice
+on one host, and never more than `most` at once (da Silva, Cirne, Brasileiro 2003).
+"""
+
+from __future__ import annotations
+
+from tailrace.scheduler.replication.replication import Replication
+from tailrace.scheduler.state import Attempt, Bag, Host, State
+
+
+class WorkQueueWithReplication(Replication):
+    name = "wqr"
+
+    def __init__(self, most: int = 2) -> None:
+        self._most = most
+        self._tail = False  # from then on the tasks that are out are kept by their attempts
+        self._by_count: dict[int, dict[int, None]] = {}
+
+    def wants(self, bag: Bag) -> bool:
+        return bag.runs and not bag.unsent and bool(bag.live)
+
+    def take(self, state: State, bag: Bag, host: Host) -> int | None:
+        if not self._tail:
+            self._begin(bag)
+        for count in range(1, self._most):
+            for index in self._by_count.get(count, ()):
+                if all(attempt.host != host.id for attempt in bag.live[index]):
+                    return index
+        return None
+
+    def _begin(self, bag: Bag) -> None:
+        self._tail, self._by_count = True, {}
+        for index, attempts in bag.live.items():
+            if index not in bag.done:
+                self._put(index, len(attempts))
+
+    def _put(self, index: int, count: int) -> None:
+        if count:
+            self._by_count.setdefault(count, {})[index] = None
+
+    def _move(self, index: int, before: int, after: int) -> None:
+        self._by_count.get(before, {}).pop(index, None)
+        self._put(index, after)
+
+    def sent(self, state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
+        if self._tail:
+            count = len(bag.live[attempt.index])
+            self._move(attempt.index, count - 1, count)
+
+    def over(self, state: State, bag: Bag, attempt: Attempt, *, succeeded: bool) -> None:
+        if self._tail and attempt.index not in bag.done:
+            count = len(bag.live.get(attempt.index, ()))
+            self._move(attempt.index, count + 1, count)
+
+    def settled(self, state: State, bag: Bag, index: int) -> None:
+        if self._tail:
+            for tasks in self._by_count.values():
+                tasks.pop(index, None)

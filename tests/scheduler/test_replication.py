@@ -1,0 +1,186 @@
+"""Another attempt beside one that is out: work queue with replication, and NTDMr."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Retries, Strategy
+from tailrace.pools.terms import Late, Pool
+from tailrace.scheduler.decisions import Assign
+
+from .stage import Stage, assigned, dropped
+
+CHEAP = Pool("cheap", max=0, reliable=False, late_results=Late.IGNORE)
+DEAR = Pool("dear", max=0)
+FORGIVING = Retries(expired=1000, lost=1000)
+
+
+def _wqr(count: int, hosts: int, most: int = 2) -> tuple[Stage, list[Assign]]:
+    stage = Stage()
+    stage.submit(count, replication=Strategy("wqr", {"most": most}), trial_us=0)
+    sent = []
+    for number in range(hosts):
+        stage.host(f"h{number}")
+        sent += stage.offer(f"h{number}")
+    return stage, sent
+
+
+def test_wqr_repeats_nothing_while_there_is_something_to_send() -> None:
+    stage, sent = _wqr(3, 2)
+    assert [one.index for one in sent] == [0, 1]
+    stage.succeed(sent[0])
+    assert [one.index for one in stage.offer("h0")] == [2]
+
+
+def test_wqr_repeats_the_one_that_is_out_longest_on_another_host() -> None:
+    stage, sent = _wqr(2, 4)
+    assert [(one.index, one.host) for one in sent] == [
+        (0, "h0"), (1, "h1"), (0, "h2"), (1, "h3")
+    ]  # fmt: skip
+    assert "wqr" in sent[2].why
+    stage.host("h4")
+    assert stage.offer("h4") == []
+
+
+def test_wqr_goes_on_evenly_up_to_its_most() -> None:
+    _, sent = _wqr(2, 7, most=3)
+    assert [one.index for one in sent] == [0, 1, 0, 1, 0, 1]
+
+
+def test_the_first_result_counts_and_the_other_attempt_is_dropped() -> None:
+    stage, sent = _wqr(1, 2)
+    assert dropped(stage.succeed(sent[1])) == [sent[0].attempt]
+    assert stage.result(1, 0) is Outcome.SUCCEEDED
+    stage.end(sent[0], Outcome.CANCELLED)
+    assert stage.phase(1) == "finished"
+
+
+def test_a_replica_that_is_lost_is_replaced_when_a_host_is_idle() -> None:
+    stage, sent = _wqr(1, 2)
+    stage.silent("h1")
+    assert stage.result(1, 0) is None
+    stage.host("h2")
+    (again,) = stage.offer("h2")
+    assert again.index == 0
+    stage.succeed(sent[0])
+    assert stage.phase(1) == "finished"
+
+
+def test_replication_survives_a_restart() -> None:
+    stage, sent = _wqr(2, 3)
+    stage.restart()
+    stage.back("h0", "h1", "h2")
+    stage.host("h3")
+    assert [one.index for one in stage.offer("h3")] == [1]
+    for one in sent:
+        stage.succeed(one)
+    assert stage.phase(1) == "finished"
+
+
+def _ntdmr(count: int, cheap: int, dear: int = 0, **options: Any) -> tuple[Stage, list[Assign]]:
+    stage = Stage(CHEAP, DEAR)
+    told = {"n": 1, "t_s": 100.0, "d_s": 200.0, "mr": 0.5, "turnaround_s": 100.0, **options}
+    stage.submit(count, replication=Strategy("ntdmr", told), retries=FORGIVING, trial_us=0)
+    sent = []
+    for number in range(cheap):
+        stage.host(f"c{number}", pool="cheap")
+    for number in range(cheap):
+        sent += stage.offer(f"c{number}")
+    for number in range(dear):
+        stage.host(f"d{number}", pool="dear")
+        sent += stage.offer(f"d{number}")
+    return stage, sent
+
+
+def test_before_the_tail_only_cheap_hosts_get_tasks_with_four_turnarounds_of_time() -> None:
+    _, sent = _ntdmr(6, 3, dear=2)
+    assert [one.host for one in sent] == ["c0", "c1", "c2"]
+    assert {one.timeout_us for one in sent} == {400_000_000}
+
+
+def test_the_time_out_follows_the_turnarounds_after_five_results() -> None:
+    stage, sent = _ntdmr(20, 3)
+    for _ in range(5):
+        stage.wait(10)
+        one = sent.pop(0)
+        stage.succeed(one)
+        sent += stage.offer(one.host)
+    assert sent[-1].timeout_us is not None
+    assert 4 * 10_000_000 <= sent[-1].timeout_us < 4 * 30_000_000
+
+
+def _in_the_tail(**options: Any) -> tuple[Stage, Assign]:
+    """Three cheap hosts, two tasks left of four: one has been out for 10 s, and one for none."""
+    stage, sent = _ntdmr(4, 3, dear=2, **options)
+    stage.succeed(sent[0])
+    sent += stage.offer("c0")
+    assert [one.index for one in sent] == [0, 1, 2, 3]
+    stage.wait(10)
+    stage.succeed(sent[1])
+    assert stage.tables.bags[1].tail_us == 10_000_000
+    stage.succeed(sent[2])
+    return stage, sent[3]
+
+
+def test_in_the_tail_a_task_is_wanted_again_t_after_its_last_sending() -> None:
+    stage, out = _in_the_tail(t_s=100.0)
+    assert stage.offer("c1") == []
+    assert assigned(stage.wait(89)) == []
+    (second,) = assigned(stage.wait(1))
+    assert (second.index, second.host, second.timeout_us) == (out.index, "c1", 200_000_000)
+
+
+def test_after_n_cheap_ones_the_next_goes_to_a_dear_host_once() -> None:
+    stage, out = _in_the_tail(n=1)
+    stage.offer("c1"), stage.offer("c2")
+    assert [one.host for one in assigned(stage.wait(90))] == ["c1"]
+    assert [one.host for one in assigned(stage.wait(100))] == ["d0"]
+    assert assigned(stage.wait(100)) == []
+    assert stage.result(1, out.index) is None
+
+
+def test_with_n_of_zero_the_dear_host_is_next_and_without_end_it_is_never() -> None:
+    stage, _ = _in_the_tail(n=0)
+    assert [one.host for one in assigned(stage.wait(90))] == ["d0"]
+    stage, _ = _in_the_tail(n=-1)
+    for host in ("c1", "c2"):
+        stage.offer(host)
+    sent = [*assigned(stage.wait(90)), *assigned(stage.wait(100))]
+    assert [one.host for one in sent] == ["c1", "c2"]
+
+
+def test_what_is_only_wanted_is_dropped_with_the_result() -> None:
+    stage, out = _in_the_tail(n=1)
+    stage.wait(90)  # wanted, and no cheap host is idle
+    assert stage.succeed(out)
+    assert stage.phase(1) == "finished"
+
+
+@pytest.mark.parametrize(("mr", "most"), [(0.02, 2), (0.07, 7), (0.071, 8), (0.0, 0)])
+def test_at_most_mr_times_the_cheap_hosts_are_dear(mr: float, most: int) -> None:
+    stage, sent = _ntdmr(99, 100, dear=50, n=0, t_s=0.0, mr=mr)
+    on_dear = [one for one in [*sent, *assigned(stage.wait(1))] if one.host.startswith("d")]
+    assert len(on_dear) == most
+
+
+def test_an_attempt_that_was_sent_is_left_to_end_where_nothing_is_cancelled() -> None:
+    stage, out = _in_the_tail(n=0, cancel=False)
+    (second,) = assigned(stage.wait(90))
+    assert dropped(stage.succeed(second)) == []
+    assert stage.phase(1) == "finished"
+    stage.succeed(out)
+
+
+def test_the_tail_goes_on_after_a_restart() -> None:
+    stage, out = _in_the_tail(n=1)
+    stage.offer("c1")
+    assert [one.host for one in assigned(stage.wait(90))] == ["c1"]
+    stage.restart()
+    stage.back("c0", "c1", "c2", "d0", "d1")
+    stage.offer("c2"), stage.offer("d0")
+    assert assigned(stage.wait(99)) == []
+    assert [one.host for one in assigned(stage.wait(1))] == ["d0"]
+    assert stage.result(1, out.index) is None
