@@ -1,0 +1,49 @@
+"""A simulated host: a machine with its presence, as its pool lends it, and what it runs for us."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailrace.scheduler.events import Offer
+from tailrace.simulation.job import Job
+from tailrace.simulation.life import Presence
+from tailrace.simulation.machine import Machine
+from tailrace.simulation.scenario import Machines
+from tailrace.simulation.single import SingleMachine
+
+
+class SimulatedHost:
+    __slots__ = (
+        "attempts", "capacity", "ends", "forgotten", "known", "lease", "machine", "name", "number",
+        "offer", "pool", "presence", "speed", "works",
+    )  # fmt: skip
+
+    def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
+        self.name = name
+        self.number = number  # within its pool
+        self.pool = pool
+        self.lease = lease
+        self.capacity = {"cores": pool.slots * 1000}
+        self.offer = Offer(name, self.capacity)  # always the same: the scheduler subtracts
+        self.speed = 1.0
+        self.machine: Machine | SingleMachine
+        self.presence: Presence
+        self.works: Any = None  # by bag: the work of each task on this type
+        self.attempts: dict[int, Job] = {}
+        self.forgotten: dict[int, Job] = {}  # lost with it, and nobody has been told yet
+        self.known = False  # the scheduler takes it for present
+        self.ends = 0  # handle of the end of its lease
+
+
+class Sent:
+    """An attempt on its way or at work; the tag of its job."""
+
+    __slots__ = ("attempt", "bag", "began_us", "host", "index", "late")
+
+    def __init__(self, attempt: int, bag: int, index: int, host: SimulatedHost) -> None:
+        self.attempt = attempt
+        self.bag = bag
+        self.index = index
+        self.host = host
+        self.began_us = 0
+        self.late = 0  # handle of what it waits for

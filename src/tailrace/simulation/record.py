@@ -1,0 +1,51 @@
+"""What became of each task and attempt of a bag, as it happens: a few numbers for each task."""
+
+from __future__ import annotations
+
+from array import array
+
+UNKNOWN = -1
+
+
+class Record:
+    """Times in microseconds; `UNKNOWN` where it has not happened."""
+
+    def __init__(self, count: int) -> None:
+        self.arrived = array("q", [UNKNOWN]) * count
+        self.sent = array("q", [UNKNOWN]) * count  # for the first time
+        self.done = array("q", [UNKNOWN]) * count
+        self.attempts = 0
+        self.succeeded = 0
+        self.failed = 0
+        self.lost = 0  # attempts
+        self.wasted = 0  # attempts that succeeded after another
+        self.useful_us = 0  # run time of accepted results
+
+    @property
+    def settled(self) -> int:
+        return self.succeeded + self.failed
+
+    def send(self, index: int, now: int) -> None:
+        self.attempts += 1
+        if self.sent[index] == UNKNOWN:
+            self.sent[index] = now
+
+    def settle(self, index: int, now: int, *, succeeded: bool) -> None:
+        self.done[index] = now
+        if succeeded:
+            self.succeeded += 1
+        else:
+            self.failed += 1
+
+    @property
+    def restarts(self) -> int:
+        """Attempts beyond the first of each task."""
+        return self.attempts - sum(1 for time in self.sent if time != UNKNOWN)
+
+    def waiting_us(self) -> list[int]:
+        pairs = zip(self.arrived, self.sent, strict=True)
+        return [sent - arrived for arrived, sent in pairs if sent != UNKNOWN]
+
+    def turnaround_us(self) -> list[int]:
+        pairs = zip(self.arrived, self.done, strict=True)
+        return [done - arrived for arrived, done in pairs if done != UNKNOWN]

@@ -1,0 +1,87 @@
+"""What is simulated: pools of machines, bags of tasks, and how late news travels.
+
+Plain values. `reading` makes them from a file; the world draws everything else from its seed.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from tailrace.bag.terms import Terms
+from tailrace.pools.terms import Pool
+from tailrace.simulation.arrivals import Arrivals, AtOnce
+from tailrace.simulation.laws import Constant, Law
+from tailrace.simulation.workload import REFERENCE, MachineType
+
+ONE = Constant(1.0)
+
+
+class Detection(StrEnum):
+    """How the scheduler learns that a machine has gone."""
+
+    REPORTED = "reported"  # at once
+    SILENT = "silent"  # when it has not called for so long
+    DEADLINE = "deadline"  # never: only the time-outs of attempts tell
+
+
+class Alternation(msgspec.Struct, frozen=True):
+    """A machine is there for a while, then away for a while; without `away`, for good."""
+
+    here: Law
+    away: Law | None = None
+    notice_us: int | None = None  # it is told before it goes
+
+
+class Machines(msgspec.Struct, frozen=True):
+    """The machines of a pool. Leased ones come when they are wanted, the others by themselves."""
+
+    terms: Pool
+    count: int = 0  # that come by themselves
+    arrivals: Arrivals = AtOnce()  # of those
+    cores: int = 1
+    slots: int = 1  # attempts at once
+    sharing: str = "equal"  # or "reserved"
+    speed: Law = ONE  # of each machine
+    type: MachineType = REFERENCE
+    startup: Law = Constant(0.0)  # of a lease, from wanted to up
+    failures: Alternation | None = None
+    owner: Alternation | None = None
+    returns: float = 1.0  # the share of attempts that ever come back
+    detection: Detection = Detection.SILENT
+    site: str = ""
+
+
+class Tasks(msgspec.Struct, frozen=True):
+    """The tasks of a bag: its terms as in real runs, and what only a simulation knows."""
+
+    terms: Terms
+    lengths: Law
+    arrivals: Arrivals = AtOnce()
+    submitted_us: int = 0
+    input: int = 0  # bytes
+    output: int = 0
+
+
+class Stopping(msgspec.Struct, frozen=True):
+    """Whichever comes first; without any, when every task has its result."""
+
+    time_us: int | None = None
+    tasks: int | None = None
+
+
+class News(msgspec.Struct, frozen=True):
+    """How late the scheduler learns of what happens on the machines."""
+
+    delay: Law | None = None
+    every_us: int = 0  # polled; 0: told at once
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    pools: tuple[Machines, ...]
+    bags: tuple[Tasks, ...]
+    name: str = "scenario"
+    stop: Stopping = Stopping()
+    news: News = News()
+    dispatch_us: int = 0  # from the decision to the machine
