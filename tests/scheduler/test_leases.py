@@ -163,7 +163,10 @@ def test_a_lease_is_not_renewed_without_money_and_then_the_bag_is_stopped() -> N
     assert [one.why for one in of(stage, Release)] == ["its time is over"]
     assert stage.phase(bag) == "running"
     stage.gone(1)
-    why = "the budget of 1.50 USD does not pay for another lease: 1 USD spent"
+    why = (
+        "the budget of 1.50 USD does not pay for another lease: 1 USD for 1h of pool cloud, "
+        "with 1 USD spent and 0 USD committed; it takes a budget of 2 USD, or a lower price"
+    )
     assert of(stage, StopBag) == [StopBag(bag, why)]
     assert stage.phase(bag) == "stopped"
 

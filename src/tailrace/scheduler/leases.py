@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
-from tailrace.quantities import show_money
+from tailrace.quantities import show_duration, show_money
 from tailrace.scheduler import brakes, fleet, money
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
@@ -92,13 +92,22 @@ def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
     if state.now < state.grace_until_us and _some_may_call(state):
         state.timers.set(state.grace_until_us, Alarm.ACQUIRE, pool.name)
         return
-    currency = pool.billing.currency
-    budget = show_money(currency, bag.terms.budget[currency])
-    spent = show_money(currency, money.spent(state, bag, currency))
-    bag.phase = BagPhase.STOPPED
-    bag.why = f"the budget of {budget} does not pay for another lease: {spent} spent"
+    bag.phase, bag.why = BagPhase.STOPPED, _too_dear(state, bag, pool)
     state.out.append(StopBag(bag.id, bag.why))
     state.out.append(Remember(bag.row()))
+
+
+def _too_dear(state: State, bag: Bag, pool: Pool) -> str:
+    """What a lease would cost, what there is, and what would do."""
+    currency, cost = pool.billing.currency, pool.billing.cost(pool.lease_us)
+    spent, bound = money.spent(state, bag, currency), money.committed(state, bag, currency)
+    sums = (bag.terms.budget[currency], cost, spent, bound, cost + spent + bound)
+    budget, price, paid, owed, needed = (show_money(currency, sum_) for sum_ in sums)
+    return (
+        f"the budget of {budget} does not pay for another lease: {price} for "
+        f"{show_duration(pool.lease_us)} of pool {pool.name}, with {paid} spent and {owed} "
+        f"committed; it takes a budget of {needed}, or a lower price"
+    )
 
 
 def _some_may_call(state: State) -> bool:
