@@ -18,7 +18,8 @@ from tailrace.cli.live import view_for
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.errors import BadInput, Exit
 from tailrace.pools.terms import Billing, Pool
-from tailrace.report.words import duration
+from tailrace.quantities import show_money
+from tailrace.report.words import count, duration
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Capacity, Embedded
 
@@ -38,7 +39,18 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
     loaded = prepare(bag, options)
     folder = place.for_run(Path(bag.spec.folder))
     pool = settings.local_pool(loaded)
+    _note_unbound(bag, pool, _sayer(options["quiet"]))
     return drive(folder, loaded, pool, options, lambda server: server.submit(bag))
+
+
+def _note_unbound(bag: Bag, pool: Pool, say: Callable[[str], None]) -> None:
+    """A budget in a unit that nothing is paid in holds back nothing."""
+    paid = pool.billing.currency if pool.billing.price else None
+    for unit, micros in bag.spec.budget.items():
+        if unit != paid:
+            free = "costs nothing" if paid is None else f"is paid in {paid}"
+            budget, price = show_money(unit, micros), f"--price '0.10 {unit}/h'"
+            say(f"this machine {free}, so that the budget of {budget} does not bind; see {price}")
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
@@ -206,7 +218,7 @@ def _mended(phase: str) -> str:
 
 def _headline(ended: Ended) -> str:
     facts = ended.facts
-    text = f"{facts.name}: {facts.succeeded:,} of {facts.count:,} tasks succeeded"
+    text = f"{facts.name}: {facts.succeeded:,} of {count(facts.count, 'task')} succeeded"
     if facts.failed:
         text += f", {facts.failed:,} failed"
     if facts.ended_us is not None:
