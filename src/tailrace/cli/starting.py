@@ -16,7 +16,7 @@ from tailrace.cli import place, settings
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.live import view_for
 from tailrace.cli.running import Ended, run_to_rest
-from tailrace.errors import BadInput, Exit
+from tailrace.errors import BadInput, Exit, StoreBusy
 from tailrace.pools.terms import Billing, Pool
 from tailrace.quantities import show_money
 from tailrace.report.words import count, duration
@@ -94,13 +94,22 @@ def drive(
     logging.basicConfig(format="tailrace: %(message)s", level=logging.WARNING)
     quiet = options["quiet"] or options["as_json"]
     capacity = Capacity(loaded.cores, loaded.memory)
-    server = Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
+    server = _server(folder, pool, capacity, loaded)
     view = view_for(quiet=quiet)
     say = _sayer(options["quiet"])
     ended = run_to_rest(server, view, say, begin)
     report = _report(folder, ended, say) if _wants_report(loaded, ended) else None
     _tell(ended, report, folder, options)
     return int(ended.code)
+
+
+def _server(folder: Path, pool: Pool, capacity: Capacity, loaded: settings.Settings) -> Embedded:
+    try:
+        return Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
+    except StoreBusy as busy:
+        there = f"`{hint('watch', folder)}`"
+        busy.remedy = busy.remedy.replace("`tailrace watch`", there)
+        raise
 
 
 def _wants_report(loaded: settings.Settings, ended: Ended) -> bool:
