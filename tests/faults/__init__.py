@@ -14,6 +14,7 @@ loop       the event loop it runs in, in virtual time
 thread     its threads, one job after another
 tables     the real store, telling what it has really committed, and failing at times
 disk       where outputs are published
+ear        listens to the log for what the product swallows
 owner      hands in bags, meddles with them, and at last wants them finished
 mischief   crashes, silences, clock jumps out of the blue
 oracle     what really happened, and what must never happen

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import sqlite3
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import msgspec
@@ -22,6 +19,7 @@ from tailrace.worker.agent import Agent
 
 from . import weather as weathers
 from .disk import Disk
+from .ear import listening
 from .engine import MINUTE, SECOND, Engine
 from .machine import Machine
 from .mischief import Mischief
@@ -164,7 +162,7 @@ class World:
 
 def run(seed: int, parts: Parts | None = None, say: Callable[[str], None] | None = None) -> Told:
     """One seed, from its beginning to its end. Raises a Violation."""
-    with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder, _quiet_log():
+    with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder, listening():
         world = World(seed, Path(folder), parts or Parts(), say)
         try:
             with mock.patch.object(publishing, "_sync", Disk(world).sync):
@@ -173,8 +171,3 @@ def run(seed: int, parts: Parts | None = None, say: Callable[[str], None] | None
             raise Violation(Rule.SOUND, f"{type(error).__name__}: {error}") from error
         finally:
             world.server.close()
-
-
-def _quiet_log() -> AbstractContextManager[Any]:
-    """What the product says of failing drivers and disks is no news here."""
-    return mock.patch.object(logging.getLogger("tailrace.server"), "disabled", True)
