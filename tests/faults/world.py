@@ -90,7 +90,7 @@ class World:
         return EPOCH_US + self.wall_shift + self.engine.now
 
     def run(self) -> Told:
-        self.engine.run(self.engine.between(15 * SECOND, 3 * MINUTE))
+        self.engine.run(self.engine.between(10 * SECOND, 2 * MINUTE))
         self._clear_up()
         ended = self.engine.run(self.engine.now + PATIENCE_US, self._quiet)
         if not ended:
