@@ -32,6 +32,11 @@ class Driver:
             "start", lease, lambda: self._world.provider.start(lease, self._pool, bag, ends_us)
         )
 
+    def renew(self, lease: int, ends_us: int) -> None:
+        """This provider renews nothing, as if each such call were lost: its machines keep the end
+        they were given, and what they ran is sent again."""
+        self._call("renew", lease, lambda: None)
+
     def stop(self, lease: int) -> None:
         self._call("stop", lease, lambda: self._world.provider.stop(lease))
 

@@ -127,6 +127,8 @@ def test_a_busy_folder_is_an_error_after_a_while(tmp_path: Path) -> None:
 def test_sigterm_preempts_reports_and_exits_cleanly(desk: ScriptedDesk, worker: Worker) -> None:
     desk.add(*[{"attempt": n, "argv": ["sleep", "600"]} for n in (1, 2, 3)])
     desk.wait_until(lambda: bool(desk.calls) and set(desk.calls[-1]["held"]) == {1, 2, 3})
+    wait_until_noted(worker, 1)
+    wait_until_noted(worker, 2)
     assert worker.end() == 0
     results = desk.wait_for(1, 2, 3)
     assert [result["outcome"] for result in results] == ["preempted", "preempted", "cancelled"]
@@ -141,6 +143,7 @@ def test_sigterm_without_a_server_keeps_results_for_the_next_session(
     desk.add({"attempt": 1, "shell": "trap 'echo saved; exit 4' TERM; while :; do sleep .05; done"},
              grace_s=5)  # fmt: skip
     desk.wait_until(lambda: bool(desk.calls) and desk.calls[-1]["held"] == [1])
+    wait_until_noted(worker, 1)
     desk.down()
     assert worker.end() == 0
     desk.up()
@@ -153,6 +156,7 @@ def test_sigterm_without_a_server_keeps_results_for_the_next_session(
 def test_a_worker_told_to_stop_ends(desk: ScriptedDesk, worker: Worker) -> None:
     desk.add({"attempt": 1, "argv": ["sleep", "600"]})
     desk.wait_until(lambda: bool(desk.calls) and desk.calls[-1]["held"] == [1])
+    wait_until_noted(worker, 1)
     desk.tell_to_stop("not needed any more")
     assert desk.wait_for(1)[0]["outcome"] == "preempted"
     assert worker.process.wait(10) == 0
