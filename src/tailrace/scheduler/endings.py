@@ -24,6 +24,8 @@ def ended(state: State, event: Ended) -> None:
         return
     host = state.hosts[attempt.host]
     dispatch.forget(state, bag, host, attempt)
+    if host.retired and not host.live:
+        leases.emptied(state, host)
     outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
