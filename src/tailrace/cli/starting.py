@@ -16,6 +16,7 @@ from tailrace.cli import place, settings
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.live import view_for
 from tailrace.cli.running import Ended, run_to_rest
+from tailrace.cli.screen import plain
 from tailrace.errors import BadInput, Exit, StoreBusy
 from tailrace.pools.terms import Billing, Pool
 from tailrace.quantities import show_money
@@ -188,6 +189,8 @@ def _tell(ended: Ended, report: Path | None, folder: Path, options: dict[str, An
             click.echo(text)
     elif ended.code not in (Exit.OK, Exit.SOME_FAILED):
         click.echo(f"tailrace: {_headline(ended)}", err=True)
+        for text in _stopped(ended, folder):
+            click.echo(f"tailrace: {text}", err=True)
     for text in ended.unpublished:
         click.echo(f"tailrace: {at_hand(text)}", err=True)
 
@@ -213,7 +216,17 @@ def summary(ended: Ended, report: Path | None, runs: Path) -> list[str]:
         first = hint(f"results{which} --failed", runs)
         lines.append(f"  failed:  {first} · {name} logs {of}TASK · {name} retry{which}")
     lines.append(f"  report:  {report or hint(f'report{which}', runs)}")
-    return lines
+    return lines + _stopped(ended, runs)
+
+
+def _stopped(ended: Ended, runs: Path) -> list[str]:
+    """Bags that ran beside it; without a word, nobody would look for them."""
+    return [
+        f"bag {facts.bag} ({plain(facts.name)}) was interrupted with it, "
+        f"{count(facts.count - facts.done, 'task')} left; "
+        f"go on: {hint(f'resume {facts.bag}', runs)}"
+        for facts in ended.stopped
+    ]
 
 
 def _mended(phase: str) -> str:
