@@ -96,3 +96,13 @@ def test_output_that_is_not_text_and_very_long(tmp_path: Path) -> None:
     assert "bytes left out" in ask(tmp_path, "logs", "0").out
     for form in ("--table", "--csv", "--json", "--jsonl"):
         assert ask(tmp_path, "results", form).code == 0
+
+
+def test_resume_brings_an_older_store_up_to_date(tmp_path: Path) -> None:
+    """Version 0: the run was killed before its first table was made."""
+    (tmp_path / ".tailrace").mkdir()
+    (tmp_path / ".tailrace/store.db").touch()
+    told = ask(tmp_path, "results")
+    assert told.code == 6 and "`tailrace resume` brings it up to date" in told.err
+    assert "there is no bag here yet" in ask(tmp_path, "resume").err
+    assert "There is no bag here yet" in ask(tmp_path, "status").out

@@ -129,3 +129,19 @@ def test_a_command_without_its_values_is_told_as_it_was_meant(
 def test_a_bag_file_that_is_not_there_tells_where_it_was_looked_for(tmp_path: Path) -> None:
     told = ask(tmp_path, "run", "nope.toml")
     assert told.code == 2 and f"looked in {tmp_path}" in told.err
+
+
+def test_other_files_than_bag_files_are_told_apart(tmp_path: Path) -> None:
+    for name, meant in (("model.py", "run -- python3 model.py {} :::"), ("a.txt", "--commands a")):
+        (tmp_path / name).write_text("import sys\n")
+        told = ask(tmp_path, "run", name)
+        assert told.code == 2 and "not a bag file" in told.err and meant in told.err
+    assert "2 bag files are given" in ask(tmp_path, "run", "a.toml", "b.toml").err
+
+
+def test_a_budget_that_binds_nothing_is_told(tmp_path: Path) -> None:
+    run = ["run", "--budget", "3 USD", "--", "echo", ":::", "a"]
+    told = tailrace(tmp_path, *run)
+    assert told.code == 0 and "the budget of 3 USD does not bind" in told.err
+    assert "is paid in EUR" in tailrace(tmp_path, *run, TAILRACE_PRICE="1 EUR/h").err
+    assert "bind" not in tailrace(tmp_path, *run, TAILRACE_PRICE="1 USD/h").err

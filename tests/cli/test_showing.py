@@ -181,7 +181,7 @@ def test_successes_of_a_host_are_counted(tmp_path: Path) -> None:
     assert tailrace(tmp_path, *words).code == 0
     host = ask(tmp_path, "hosts", "--json").json[0]
     assert host["succeeded"] == 7
-    assert "; 7 succeeded on it" in ask(tmp_path, "explain", host["host"]).out
+    assert "of which 7 succeeded" in ask(tmp_path, "explain", host["host"]).out
 
 
 def test_explain_takes_bags_tasks_and_hosts(swept: Path) -> None:

@@ -6,9 +6,11 @@ carried out one by one, and the worker may die before each of them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tailrace.worker import effects as fx
 from tailrace.worker.agent import Agent
@@ -138,7 +140,7 @@ class Machine:
     def hear(self, life: int, body: bytes) -> None:
         """A reply, as bytes from the wire."""
         if life == self.life and self.agent is not None:
-            reply = json.loads(body)
+            reply = msgspec.json.decode(body)
             self._input(life, self.agent.replied, reply["seq"], reply)
 
     def hear_failure(self, life: int, seq: int, status: int | None) -> None:
@@ -150,10 +152,10 @@ class Machine:
 
     def _call(self, call: fx.Call) -> None:
         world = self.world
-        body = json.dumps(call.body).encode()
+        body = msgspec.json.encode(call.body)
         held, results = call.body["held"], [one["attempt"] for one in call.body["results"]]
         world.engine.note(self.host, "calls", call.seq, "held", held, "results", results)
-        sent = world.network.send(self, world.server.receive, self, self.life, call.seq, body)
+        sent = world.network.call(self, world.server.receive, self, self.life, call.seq, body)
         if not sent and world.engine.chance(0.5):  # else it hears nothing at all
             world.engine.after(SECOND, self.hear_failure, self.life, call.seq, None)
 
@@ -168,7 +170,18 @@ class Machine:
         world.engine.note(self.host, "starts", start.attempt, "of", order["bag"], order["index"])
         world.oracle.started(start.attempt, order["bag"], order["index"], self.host)
         self.doing[start.attempt] = doing
+        if order.get("outputs"):
+            doing = self._staged(start, doing)
         world.engine.after(doing.lasts_us, self._end, self.life, start.attempt, doing)
+
+    def _staged(self, start: fx.Start, doing: Doing) -> Doing:
+        """It writes its outputs at once, but whole they are only at its end."""
+        folder = Path(start.terms["scratch"], f"a{start.attempt}")
+        folder.mkdir(parents=True)
+        files = [folder / one["name"] for one in start.order["outputs"]]
+        for file in files:
+            file.write_text("half of ")
+        return msgspec.structs.replace(doing, outputs=tuple(files))
 
     def _kill(self, kill: fx.Kill) -> None:
         doing = self.doing.get(kill.attempt)
@@ -185,6 +198,9 @@ class Machine:
             engine.at(self.frozen_until, self._end, life, attempt, doing)
             return
         del self.doing[attempt]
+        for file in doing.outputs if doing.outcome == "succeeded" else ():
+            file.parent.mkdir(exist_ok=True)  # a server may have cleared it away as of no use
+            file.write_text(str(attempt))
         engine.note(self.host, "ends", attempt, doing.outcome)
         self.world.oracle.ended(attempt, doing.outcome)
         if engine.chance(self.world.weather.worker_crash):
@@ -225,6 +241,6 @@ def result_of(attempt: int, doing: Doing) -> Json:
         "stderr": doing.stderr,
         "stdout_bytes": 0,
         "stderr_bytes": len(doing.stderr),
-        "outputs": [],
+        "outputs": [{"name": file.name, "path": str(file), "size": 1} for file in doing.outputs],
         "error": "",
     }

@@ -23,6 +23,8 @@ class Mischief:
         self._every(weather.vanish_every, self._vanish)
         self._every(weather.reset_every, self._reset)
         self._every(weather.clock_every, self._jump)
+        self._every(weather.bad_disk_every, self._spoil_disk)
+        self._every(weather.outage_every, self._outage)
         self._every(weather.meddle_every, world.owner.meddle)
 
     def _every(self, mean_s: float, act: Callable[[], None]) -> None:
@@ -61,6 +63,22 @@ class Mischief:
 
     def _reset(self) -> None:
         self._world.server.die("out of the blue")
+
+    def _spoil_disk(self) -> None:
+        engine = self._world.engine
+        self._world.bad_disk_until = engine.now + engine.one_in(6)
+        engine.note("the disk is bad until", self._world.bad_disk_until)
+
+    def _outage(self) -> None:
+        """The server is back before some of its workers are, and what it hears first is old; its
+        owner does not know what he wants meanwhile."""
+        world, engine = self._world, self._world.engine
+        for machine in world.machines.values():
+            if engine.chance(0.6):
+                machine.cut_until = max(machine.cut_until, engine.now + engine.one_in(30))
+                engine.note(machine.host, "is cut off until", machine.cut_until)
+        world.owner.waver()
+        engine.after(engine.between(1, SECOND), world.server.die, "an outage")
 
     def _jump(self) -> None:
         """The wall clock only: who is alive counts on; who starts later believes the new time."""

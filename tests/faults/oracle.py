@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from tailrace.pools.terms import Late, Pool
-from tailrace.scheduler.decisions import Acquire
 from tailrace.scheduler.journal import replay
 from tailrace.scheduler.rows import STANDING
 from tailrace.server.protocol import WorkReply
@@ -30,13 +29,16 @@ class Rule(StrEnum):
     ALONE = "a task that must not be repeated never runs twice at the same time"
     COMMIT_FIRST = "nothing leaves before the commit that contains it"
     NO_ORPHAN = "no machine runs on whose lease does not stand in the tables"
+    PUBLISHED = "the outputs of each accepted result are at their targets, and no others"
     BUDGET = "no bag costs more than its budget"
     REPLAY = "the journal replays to the same decisions"
     QUIET = "when the faults stop, everything comes to its end"
     SOUND = "the product raises no error and breaks no invariant"
 
 
-class Violation(Exception):
+class Violation(BaseException):
+    """No `except Exception` of the product hides it."""
+
     def __init__(self, rule: Rule, found: str) -> None:
         super().__init__(f"{rule.name}: {rule}\n  found: {found}")
         self.rule = rule
@@ -75,6 +77,7 @@ class Oracle:
         self.sent: dict[int, Sent] = {}
         self.live: dict[int, None] = {}
         self.leases: dict[int, str] = {}
+        self.paid_by: dict[int, int] = {}  # the bag of each lease
         self.runs: dict[int, Run] = {}
         self.running: dict[Task, list[int]] = defaultdict(list)
         self.forgot = 0
@@ -86,8 +89,7 @@ class Oracle:
             if kind == "sent":
                 self._sent(a, b, c, d)
             elif kind == "ended":
-                self.sent[a].outcome = b
-                self.live.pop(a, None)
+                self._closed(a, b)
             elif kind == "reported":
                 self.sent[a].reported = True
             elif kind == "settled":
@@ -96,7 +98,7 @@ class Oracle:
                 _, outcome = self.results.pop((a, b))
                 hold(outcome != "succeeded", Rule.ONE_RESULT, f"the success of {(a, b)} was voided")
             elif kind == "lease":
-                self.leases[a] = b
+                self.leases[a], self.paid_by[a] = b, c
             elif kind == "phase":
                 self.phases[a] = b
             elif kind == "bag":
@@ -107,6 +109,14 @@ class Oracle:
         hold(there is None, Rule.NOT_NEEDLESS, f"attempt {attempt} of {(bag, index)}: {there}")
         self.sent[attempt] = Sent(bag, index, host)
         self.live[attempt] = None
+
+    def _closed(self, attempt: int, outcome: str) -> None:
+        """What the server believes to be over it may send again."""
+        self.sent[attempt].outcome = outcome
+        self.live.pop(attempt, None)
+        run = self.runs.get(attempt)
+        over = run is None or run.ended is not None or self.repeatable[run.bag]
+        hold(over, Rule.ALONE, f"attempt {attempt} closed as {outcome} while it runs: {run}")
 
     def _settled(self, task: Task, attempt: int, outcome: str) -> None:
         there = self.results.get(task)
@@ -133,10 +143,17 @@ class Oracle:
             settled = sent is None or sent.outcome is not None
             hold(settled, Rule.COMMIT_FIRST, f"result of {attempt} acknowledged uncommitted")
 
-    def driver_leaves(self, call: Any) -> None:
-        if isinstance(call, Acquire):
-            known = call.lease in self.leases
-            hold(known, Rule.COMMIT_FIRST, f"lease {call.lease} started before it was committed")
+    def start_leaves(self, lease: int) -> int:
+        """The bag that pays for it."""
+        known = lease in self.leases
+        hold(known, Rule.COMMIT_FIRST, f"lease {lease} started before it was committed")
+        return self.paid_by[lease]
+
+    def publication_begins(self, attempt: int) -> None:
+        sent = self.sent[attempt]
+        there = self.results.get((sent.bag, sent.index))
+        accepted = there == (attempt, "succeeded")
+        hold(accepted, Rule.COMMIT_FIRST, f"attempt {attempt} published, its task has {there}")
 
     # what machines do
 
@@ -187,6 +204,13 @@ class Oracle:
                 value = msgspec.json.decode(body)["value"]
                 same = value == {"by": attempt}
                 hold(same, Rule.ONE_RESULT, f"{(bag, index)} holds {value}, not of {attempt}")
+
+    def check_outputs(self, outputs: dict[Task, str | None]) -> None:
+        """What lies at the target of each task that has one: the winner's bytes."""
+        for task, text in outputs.items():
+            attempt, outcome = self.results.get(task, (0, ""))
+            due = str(attempt) if outcome == "succeeded" else None
+            hold(text == due, Rule.PUBLISHED, f"{task}: {text} is there, it should be {due}")
 
     def check_journal(self, link: sqlite3.Connection) -> None:
         pages = (body for (body,) in link.execute("SELECT body FROM journal ORDER BY n"))

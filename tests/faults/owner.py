@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailrace.scheduler.events import BagChanged, Change
 
 from .engine import SECOND
-from .tasks import BagPlan, draw_bag, shared
+from .tasks import BagPlan, draw_bag
 
 if TYPE_CHECKING:
     from .world import World
@@ -20,7 +21,8 @@ class Owner:
         self._world = world
         random = world.engine.random
         count = random.choice((1, 2, 2, 3))
-        self.plans = [draw_bag(random, number, world.pools) for number in range(1, count + 1)]
+        draws = [(random, number, world.pools, world.home) for number in range(1, count + 1)]
+        self.plans = [draw_bag(*draw) for draw in draws]
         self._numbers: dict[int, BagPlan] = {}
         self._goals = {plan.name: random.choice(GOALS) for plan in self.plans}
         self._last = False  # the time of meddling is over
@@ -29,9 +31,6 @@ class Owner:
 
     def plan(self, bag: int) -> BagPlan:
         return self._numbers[bag]
-
-    def shared(self, bag: int) -> dict[str, Any]:
-        return shared(self._numbers[bag])
 
     def numbered(self, plan: BagPlan, bag: int) -> None:
         self._numbers[bag] = plan
@@ -42,7 +41,7 @@ class Owner:
         world = self._world
         if plan.name in world.oracle.bags:
             return
-        if plan.name not in getattr(world.server, "submitted", {plan.name: None}):
+        if plan.name not in world.server.submitted:
             world.server.submit(plan)
         world.engine.after(2 * SECOND, self._hand_in, plan)
 
@@ -52,7 +51,21 @@ class Owner:
             return
         bag = random.choice(list(world.oracle.bags.values()))
         changes = (Change.PAUSE, Change.CANCEL, Change.RESUME, Change.RESUME, Change.RETRY)
-        self._ask(bag, random.choice(changes))
+        change = random.choice(changes)
+        self._ask(bag, change)
+
+    def waver(self) -> None:
+        """He cancels his bags, and wants them after all."""
+        for bag in [] if self._last else self._world.oracle.bags.values():
+            self._ask(bag, Change.CANCEL)
+            self._world.engine.after(self._world.engine.one_in(5), self._resume, bag)
+
+    def _resume(self, bag: int) -> None:
+        """Said again until there is a server that hears it."""
+        if self._world.server.product is None:
+            self._world.engine.after(SECOND, self._resume, bag)
+        elif not self._last:
+            self._ask(bag, Change.RESUME)
 
     def _ask(self, bag: int, change: Change) -> None:
         count = self._numbers[bag].terms.count
@@ -76,8 +89,23 @@ class Owner:
         broke = ("stopped",) if plan.terms.budget else ()
         return self._world.oracle.phases[bag] in ("finished", *enough, *broke)
 
+    def outputs(self) -> dict[tuple[int, int], str | None]:
+        """What lies at the targets, by task; of a task with two, one must not lack or differ."""
+        found: dict[tuple[int, int], str | None] = {}
+        for plan in self.plans:
+            bag = self._world.oracle.bags[plan.name]
+            for index in range(plan.terms.count if plan.spec.outputs else 0):
+                files = [rule.place.format(i=index) for rule in plan.spec.outputs]
+                found[bag, index] = _text([self._world.home / file for file in files])
+        return found
+
     def is_content(self) -> bool:
         bags = self._world.oracle.bags
         return all(
             plan.name in bags and self._content(plan, bags[plan.name]) for plan in self.plans
         )
+
+
+def _text(files: list[Path]) -> str | None:
+    texts = {file.read_text() if file.exists() else None for file in files}
+    return texts.pop() if len(texts) == 1 else f"{texts}"

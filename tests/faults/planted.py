@@ -1,20 +1,26 @@
-"""Faults put in on purpose: if one of them is not found, the harness is not good enough."""
+"""Faults put in on purpose: if one of them is not found, the harness is not good enough.
+
+Each is a small change of one of the product's own classes.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
 
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.events import Ended, HostSilent
+from tailrace.server.batch import Batch
+from tailrace.server.cycle import CannotCommit, Cycle
 from tailrace.server.desk import Desk
 from tailrace.server.leasing import Act
+from tailrace.server.machine_room import MachineRoom
+from tailrace.server.porter import Porter
 from tailrace.worker.agent import Agent
 
-from .driving import MachineRoom
 from .oracle import Rule
-from .server import Server
 from .world import Parts
 
 
@@ -23,48 +29,60 @@ class Planted(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...]  # one of these finds it
 
 
-class RepliesBeforeCommit(Server):
-    def cycle(self, desk: Desk) -> None:
-        batch = desk.work(self.clock())
-        for leave in self.leaving(desk.release(self.clock())):
-            leave()
-        self.step("the commit")
-        if batch and not self.commit(batch):
-            return
-        wakeup = desk.next_wakeup() - self.clock() + self.world.engine.now
-        self._wake_at(max(wakeup, self.world.engine.now + 1))
+# the cycle
 
 
-class DrivesBeforeCommit(Server):
-    def commit(self, batch: Any) -> bool:
-        for call in self.desk._ledger.take_driver_calls():
-            self.room.drive(call)
-        return super().commit(batch)
+class RepliesBeforeCommit(Cycle):
+    def turn(self, now: int) -> Any:
+        batch = self.desk.work(now)
+        asyncio.get_running_loop().call_later(0.001, self._store.commit, batch)
+        return batch, self.desk.release(now)
 
 
-class IgnoresFailedCommits(Server):
-    def commit(self, batch: Any) -> bool:
-        before = self.desk
-        if not super().commit(batch):
-            self.desk = before  # and goes on as if nothing had happened
-        return True
+class IgnoresFailedCommits(Cycle):
+    def turn(self, now: int) -> Any:
+        desk = self.desk
+        try:
+            return super().turn(now)
+        except CannotCommit:
+            self._desk = desk  # and goes on as if nothing had happened
+            return Batch(), desk.release(now)
 
 
-class ObeysOldReplies(Agent):
-    """It starts what a reply to an abandoned call tells it to start."""
+class ForgetsWhatItWasTold(Cycle):
+    """What was told before a failed commit is not told to the next desk."""
 
-    def replied(self, seq: int, reply: Any, now: int) -> Any:
-        if seq == self._line.in_hand:
-            return super().replied(seq, reply, now)
-        self._hear(reply)
-        for order in reply["start"]:
-            self._take(order)
-        return self._settle([], now)
+    def rise(self) -> None:
+        self._told = []
+        super().rise()
+
+
+class TellsTwice(Cycle):
+    """A bag whose commit took place unheard is handed in once more."""
+
+    def rise(self) -> None:
+        told, self._told = self._told, []
+        super().rise()
+        for event, new, heard in told:
+            self.tell(event, new, heard)
+
+
+# the desk
+
+
+class RecordsLeasesLate(Desk):
+    """A lease is written down one commit after its machine was asked for."""
+
+    _owed: Any = ()
+
+    def work(self, now: int) -> Batch:
+        batch = super().work(now)
+        batch.leases, self._owed = self._owed, batch.leases
+        return batch
 
 
 class ForgetsCalls(Desk):
-    """After a restart it does not know which calls of a worker are old. Chance rarely finds this:
-    see `test_late_calls`."""
+    """After a restart it does not know which calls of a worker are old."""
 
     def _restore(self, store: Any, now: int) -> None:
         super()._restore(store, now)
@@ -106,18 +124,6 @@ class GivesUpTheSilent(Desk):
         return super()._handle(event, now)
 
 
-class Unwatched(MachineRoom):
-    """What runs without a lease is not stopped when it is found."""
-
-    def _act(self, act: Act, lease: int, row: Any) -> None:
-        if act is not Act.STOP:
-            super()._act(act, lease, row)
-
-
-class LeavesStrays(Server):
-    room_kind = Unwatched
-
-
 class KeepsWorkers(Desk):
     """A worker whose lease is over is not told so, and stays."""
 
@@ -125,20 +131,61 @@ class KeepsWorkers(Desk):
         return None
 
 
+# machines, outputs, workers
+
+
+class Unwatched(MachineRoom):
+    """What runs without a lease is not stopped when it is found."""
+
+    def _settle(self, driver: Any, one: Any, ends: Any) -> None:
+        if one.act is not Act.STOP:
+            super()._settle(driver, one, ends)
+
+
+class LeavesOutputs(Porter):
+    """What a server that died did not publish, the next one does not take up."""
+
+    def take_up(self) -> None:
+        pass
+
+
+class ObeysOldReplies(Agent):
+    """It starts what a reply to an abandoned call tells it to start."""
+
+    def replied(self, seq: int, reply: Any, now: int) -> Any:
+        if seq == self._line.in_hand:
+            return super().replied(seq, reply, now)
+        self._hear(reply)
+        for order in reply["start"]:
+            self._take(order)
+        return self._settle([], now)
+
+
 def plant(*rules: Rule, **parts: Any) -> Planted:
     return Planted(Parts(**parts), rules)
 
 
 FAULTS = {
-    "reply-before-commit": plant(Rule.COMMIT_FIRST, Rule.KEPT, server=RepliesBeforeCommit),
-    "old-reply-obeyed": plant(Rule.ONCE, Rule.ALONE, agent=ObeysOldReplies),
-    "lease-after-driver": plant(Rule.COMMIT_FIRST, server=DrivesBeforeCommit),
-    "failed-commit-ignored": plant(
-        Rule.COMMIT_FIRST, Rule.KEPT, Rule.SOUND, Rule.REPLAY, server=IgnoresFailedCommits
+    "reply-before-commit": plant(
+        Rule.COMMIT_FIRST, Rule.KEPT, Rule.SOUND, cycle=RepliesBeforeCommit
     ),
+    "old-reply-obeyed": plant(Rule.ONCE, Rule.ALONE, agent=ObeysOldReplies),
+    "lease-after-driver": plant(Rule.COMMIT_FIRST, desk=RecordsLeasesLate),
+    "failed-commit-ignored": plant(
+        Rule.COMMIT_FIRST,
+        Rule.KEPT,
+        Rule.SOUND,
+        Rule.REPLAY,
+        Rule.QUIET,
+        cycle=IgnoresFailedCommits,
+    ),
+    "told-forgotten": plant(Rule.QUIET, cycle=ForgetsWhatItWasTold),
+    "told-twice": plant(Rule.SOUND, cycle=TellsTwice),
+    "old-call-believed": plant(Rule.ALONE, desk=ForgetsCalls),
     "old-session-believed": plant(Rule.ONCE, desk=KeepsOldSessions),
     "acknowledged-unread": plant(Rule.COMMIT_FIRST, Rule.KEPT, desk=AcknowledgesUnread),
     "drop-not-awaited": plant(Rule.ALONE, desk=DoesNotAwaitDrops),
-    "strays-left": plant(Rule.NO_ORPHAN, server=LeavesStrays, desk=KeepsWorkers),
+    "strays-left": plant(Rule.NO_ORPHAN, machines=Unwatched, desk=KeepsWorkers),
     "silent-given-up": plant(Rule.ALONE, desk=GivesUpTheSilent),
+    "outputs-left": plant(Rule.QUIET, porter=LeavesOutputs),
 }

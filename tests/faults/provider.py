@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .engine import SECOND
 from .machine import Machine
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 class Provider:
     def __init__(self, world: World) -> None:
         self._world = world
+        self._tells = world.engine.chance(0.5)  # the driver sees machines end
         self.machines: dict[int, Machine] = {}  # by lease
         self._used: dict[int, None] = {}
         self._billing = {pool.name: pool.billing for pool in world.pools}
@@ -35,19 +37,7 @@ class Provider:
         self.machines[lease] = machine
         self._world.machines[machine.host] = machine
         engine.after(engine.one_in(2), machine.boot)
-        engine.at(ends_at, self._end_of_life, lease)
-
-    def renew(self, lease: int, ends_us: int) -> None:
-        engine = self._world.engine
-        machine = self.machines.get(lease)
-        if machine is not None:
-            machine.ends_at = max(ends_us - self._world.wall(), 0) + engine.now
-            engine.at(machine.ends_at, self._end_of_life, lease)
-
-    def _end_of_life(self, lease: int) -> None:
-        machine = self.machines.get(lease)
-        if machine is not None and (machine.ends_at or 0) <= self._world.engine.now:
-            self.stop(lease)
+        engine.at(ends_at, self.stop, lease)
 
     def stop(self, lease: int) -> None:
         machine = self.machines.pop(lease, None)
@@ -56,11 +46,14 @@ class Provider:
             lasted = self._world.engine.now - self._began[lease]
             cost = self._billing[machine.pool].cost(lasted)
             self.bills[machine.paid_by] = self.bills.get(machine.paid_by, 0) + cost
+            if self._tells:
+                engine = self._world.engine
+                engine.after(engine.between(1, SECOND), self._world.server.machine_gone, lease)
 
     def ended(self, lease: int, machine: Machine) -> None:
         """The worker has left; the machine ends with it."""
         if self.machines.get(lease) is machine:
             self.stop(lease)
 
-    def list(self) -> list[int]:
-        return list(self.machines)
+    def list(self, pool: str) -> list[int]:
+        return [lease for lease, machine in self.machines.items() if machine.pool == pool]

@@ -1,193 +1,222 @@
-"""The world around the real desk: calls come in, a cycle is worked, committed, released.
+"""A process around the product's own world (`server/world.py`): its lives, its deaths, its callers.
 
-The server may die before each step of a cycle, also in the middle of its replies. What is left of
-it then is the file of the store; the next one restores from it and knows nothing else.
+The server may die before each commit, after it, before each reply, before each call of a driver
+and between any two steps of a publication. What is left of it then is the folder; the next one
+knows nothing else.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from tailrace.scheduler.events import AnyEvent, BagSubmitted
-from tailrace.server.batch import NewBag
-from tailrace.server.desk import Content, Desk, Released
-from tailrace.server.protocol import decode_request, encode
+import msgspec
 
-from .driving import MachineRoom
-from .engine import MS
-from .tables import Trouble, WatchedStore
-from .tasks import BagPlan, content
+from tailrace.bag.bag import Bag
+from tailrace.errors import StoreError
+from tailrace.scheduler.events import AnyEvent, BagSubmitted
+from tailrace.server import world as product
+from tailrace.server.batch import NewBag
+from tailrace.server.protocol import WorkReply, decode_request
+
+from .driver import Driver
+from .loop import Loop
+from .tables import WatchedStore
+from .thread import Died, Thread
 
 if TYPE_CHECKING:
     from .machine import Machine
+    from .tasks import BagPlan
     from .world import World
 
+decode_reply = msgspec.json.Decoder(WorkReply).decode
 
-class Died(Exception):
-    """The process ends here."""
+
+class Clock:
+    """The wall clock at the start plus what has passed: it never decreases in one life."""
+
+    def __init__(self, world: World) -> None:
+        self._engine = world.engine
+        self._ahead = world.wall() - world.engine.now
+
+    def now(self) -> int:
+        return self._ahead + self._engine.now
+
+
+class Caller:
+    """A connection with a call on it."""
+
+    def __init__(self, machine: Machine, life: int, seq: int, gone: asyncio.Future[None]) -> None:
+        self.machine = machine
+        self.life = life
+        self.seq = seq
+        self.gone = gone  # what the server sees of its end
+        self.left = False
 
 
 class Server:
-    room_kind = MachineRoom
-
     def __init__(self, world: World) -> None:
         self.world = world
         self.life = 0
-        self.desk: Desk | None = None
-        self._ticket = 0
+        self.product: product.World | None = None
+        self.submitted: dict[str, None] = {}  # bags handed in, in this life
+        self._callers: dict[Caller, Coroutine[Any, Any, None]] = {}
         self._last_bag = 0
-
-    def clock(self) -> int:
-        """The wall clock at the start plus what has passed: it never decreases in one life."""
-        return self._started_wall + self.world.engine.now - self._started
 
     # life and death
 
     def boot(self) -> None:
-        world = self.world
+        world, parts = self.world, self.world.parts
         self.life += 1
-        self._started, self._started_wall = world.engine.now, world.wall()
         world.engine.note("server boots, life", self.life)
-        self.store = WatchedStore(world.path, world.oracle.committed)
-        self.store.begin_epoch()
-        self._make_desk()
-
-    def _make_desk(self) -> None:
-        world = self.world
-        source = Content(content, world.owner.shared)
-        self.callers: dict[int, tuple[Machine, int, int]] = {}
-        self.submitted: dict[str, None] = {}
-        self.desk = world.parts.desk(
-            self.store, source, world.pools, self.clock(), seed=self.life, check=True
+        self.loop = Loop(world.engine, self._look)
+        made_of = product.Parts(
+            store=lambda path: WatchedStore(path, world, self.step),
+            clock=lambda: Clock(world),  # type: ignore[arg-type, return-value]
+            thread=lambda name: Thread(self, name),
+            desk=parts.desk,
+            cycle=parts.cycle,
+            machines=parts.machines,
+            porter=parts.porter,
         )
-        self._alarm: int | None = None
-        self._wake_soon()
-        self.room = self.room_kind(self)
+        self.product = product.World(world.folder, world.pools, check=True, parts=made_of)
+        for pool in world.pools:
+            if pool.max:
+                self.product.machines.drivers[pool.name] = Driver(self, pool.name)
+        self.loop.run_now(self.product.begin)
+        world.network.call_again()
 
-    def die(self, why: str) -> None:
-        if self.desk is None:
-            return
-        self.world.engine.note("server dies:", why)
-        self.life += 1
-        self.desk = None
-        self.store.link.close()
-        self._hang_up_on_all(None)
-        self.world.engine.after(self.world.engine.one_in(10), self.boot)
-
-    def _hang_up_on_all(self, status: int | None) -> None:
-        for machine, life, seq in self.callers.values():
-            self.world.network.send(machine, machine.hear_failure, life, seq, status)
-        self.callers.clear()
-
-    # what comes in
-
-    def receive(self, machine: Machine, life: int, seq: int, body: bytes) -> None:
-        if self.desk is None:
-            self.world.network.send(machine, machine.hear_failure, life, seq, None)
-            return
-        self._ticket += 1
-        self.callers[self._ticket] = (machine, life, seq)
-        self.world.engine.note("server receives", machine.host, seq)
-        self.desk.call(self._ticket, decode_request(body), self.clock())
-        self._wake_soon()
-
-    def caller_gone(self, host: str, life: int, seq: int | None = None) -> None:
-        if self.desk is None:
-            return
-        for ticket, (machine, its_life, its_seq) in list(self.callers.items()):
-            if (machine.host, its_life) == (host, life) and seq in (None, its_seq):
-                del self.callers[ticket]
-                self.desk.hang_up(ticket)
-                self._wake_soon()
-
-    def submit(self, plan: BagPlan) -> None:
-        if self.desk is None:
-            return
-        self._last_bag = max(self._last_bag + 1, self.store.next_bag())
-        self.submitted[plan.name] = None
-        self.world.owner.numbered(plan, self._last_bag)
-        new = NewBag(self._last_bag, plan.name, b"{}", [])
-        self.tell(BagSubmitted(self._last_bag, plan.terms), new)
-
-    def tell(self, event: AnyEvent, new: NewBag | None = None) -> None:
-        if self.desk is not None:
-            self.desk.tell(event, new)
-            self._wake_soon()
-
-    # the cycle
-
-    def _wake_soon(self) -> None:
-        self._wake_at(self.world.engine.now + self.world.engine.between(0, 3 * MS))
-
-    def _wake_at(self, when: int) -> None:
-        if self._alarm is None or when < self._alarm:
-            self._alarm = when
-            self.world.engine.at(when, self._ring, self.life, when)
-
-    def _ring(self, life: int, when: int) -> None:
-        if life == self.life and when == self._alarm and self.desk is not None:
-            self._alarm = None
-            try:
-                self.cycle(self.desk)
-            except Died as death:
-                self.die(str(death))
+    def lives(self, life: int) -> bool:
+        return self.product is not None and self.life == life
 
     def step(self, before: str) -> None:
         if self.world.engine.chance(self.world.weather.server_crash):
             raise Died(f"before {before}")
 
-    def cycle(self, desk: Desk) -> None:
-        batch = desk.work(self.clock())
-        self.step("the commit")
-        if batch and not self.commit(batch):
+    def die(self, why: str, life: int | None = None) -> None:
+        if self.product is None or life not in (None, self.life):
             return
-        for leave in self.leaving(desk.release(self.clock())):
-            self.step("something leaves")
-            leave()
-        wakeup = desk.next_wakeup() - self.clock() + self.world.engine.now
-        self._wake_at(max(wakeup, self.world.engine.now + 1))
-
-    def commit(self, batch: Any) -> bool:
-        """Whether it was reported to be committed; if not, there is a new desk."""
+        self.world.engine.note("server dies:", why)
+        self.close()
+        for caller in self._callers:
+            self._fail(caller, None)
+        self._callers.clear()
+        self.submitted.clear()
         engine = self.world.engine
-        failing = engine.chance(self.world.weather.commit_failure)
-        self.store.trouble = engine.random.choice(list(Trouble)) if failing else None
-        try:
-            self.store.commit(batch)
-        except sqlite3.OperationalError as error:
-            assert self.desk is not None
-            engine.note("commit fails:", error, self.store.trouble)
-            self._turn_away(self.desk.abandoned())
-            self.life += 1
-            self._make_desk()
-            return False
-        return True
+        engine.after(engine.one_in(engine.random.choice((1, 10))), self.boot)
 
-    def _turn_away(self, tickets: list[int]) -> None:
-        for ticket in tickets:
-            if ticket in self.callers:
-                machine, life, seq = self.callers.pop(ticket)
-                self.world.network.send(machine, machine.hear_failure, life, seq, 503)
+    def close(self) -> None:
+        """What the kernel does with a process that is gone."""
+        if self.product is not None:
+            self.loop.close()
+            for serving in self._callers.values():
+                serving.close()
+            self.product.store.close()
+            self.product.lock.free()
+            self.product = None
 
-    # what leaves
+    def _look(self, fault: BaseException | None) -> None:
+        """After each callback of the loop: is the process still well?"""
+        if fault is None and self.product is not None and self.product.fatal.done():
+            fault = self.product.fatal.exception()
+        if isinstance(fault, Died):
+            self.die(str(fault))
+        elif isinstance(fault, StoreError) and self.world.bad_disk_until:
+            self.die("it gave up")
+        elif fault is not None:
+            raise fault
 
-    def leaving(self, released: Released) -> Iterator[Callable[[], None]]:
-        for ticket, reply in released.replies:
-            yield lambda ticket=ticket, reply=reply: self._reply(ticket, reply)
-        for call in released.driver:
-            yield lambda call=call: self.room.drive(call)
+    # the workers' calls
 
-    def _reply(self, ticket: int, reply: Any) -> None:
-        self.world.oracle.reply_leaves(reply)
-        found = self.callers.pop(ticket, None)
-        if found is None:
+    def receive(self, machine: Machine, life: int, seq: int, body: bytes) -> None:
+        if self.product is None:
+            self.world.network.send(machine, machine.hear_failure, life, seq, None)
             return
-        machine, life, seq = found
+        self.world.engine.note("server receives", machine.host, seq)
+        caller = Caller(machine, life, seq, self.loop.create_future())
+        self._callers[caller] = serving = self._serve(self.product, caller, body)
+        self.loop.create_task(serving).add_done_callback(_surface)
+
+    async def _serve(self, world: product.World, caller: Caller, body: bytes) -> None:
+        reply: bytes | None = None
+        try:
+            reply = await world.call(decode_request(body), lambda: caller.gone)
+        except product.Unavailable:
+            pass
+        self.step("a reply")
+        del self._callers[caller]
+        if reply is None:
+            self._fail(caller, 503)
+        else:
+            self._answer(caller, reply)
+
+    def _fail(self, caller: Caller, status: int | None) -> None:
+        if not caller.left:
+            machine = caller.machine
+            self.world.network.send(machine, machine.hear_failure, caller.life, caller.seq, status)
+
+    def _answer(self, caller: Caller, body: bytes) -> None:
+        reply, machine = decode_reply(body), caller.machine
+        self.world.oracle.reply_leaves(reply)
         start = [one.attempt for one in reply.start]
         self.world.engine.note(
-            "server answers", machine.host, seq, "start", start, "drop", reply.drop,
+            "server answers", machine.host, reply.seq, "start", start, "drop", reply.drop,
             "ack", reply.ack, reply.stop or "",
         )  # fmt: skip
-        self.world.network.send(machine, machine.hear, life, encode(reply))
+        if not caller.left:
+            self.world.network.send(machine, machine.hear, caller.life, body)
+
+    def caller_gone(self, host: str, life: int, seq: int | None = None) -> None:
+        for caller in self._callers:
+            same = (caller.machine.host, caller.life) == (host, life)
+            if same and seq in (None, caller.seq):
+                caller.left = True
+                if not caller.gone.done():
+                    caller.gone.set_result(None)
+
+    # the owner's and the provider's word
+
+    def submit(self, plan: BagPlan) -> None:
+        if self.product is None:
+            return
+        self._last_bag = max(self._last_bag + 1, self.product.store.next_bag())
+        self.submitted[plan.name] = None
+        self.world.owner.numbered(plan, self._last_bag)
+        spec, chunks = Bag(plan.spec, _no_chunk).encode()
+        new = NewBag(self._last_bag, plan.name, spec, chunks)
+        self.tell(BagSubmitted(self._last_bag, plan.terms), new)
+
+    def tell(self, event: AnyEvent, new: NewBag | None = None) -> None:
+        if self.product is not None:
+            self.product.tell(event, new)
+
+    def machine_gone(self, lease: int) -> None:
+        """Some drivers see it when a machine of theirs ends."""
+        if self.product is not None:
+            self.product.machines.gone(lease, "its machine ended")
+
+    # how it stands
+
+    def unquiet(self) -> str:
+        if self.product is None or not self.product.at_rest():
+            return "the server is not at rest"
+        unpublished = self.product.store.unpublished()
+        return f"unpublished: {unpublished}" if unpublished else ""
+
+    def explained(self) -> str:
+        """What the product itself has to say about it."""
+        if self.product is None:
+            return ""
+        bags = [f"bag {bag}" for bag in self.product.state.bags]
+        return "\n".join(line for bag in bags for line in [bag, *self.product.explain(bag)])
+
+
+def _surface(task: asyncio.Task[None]) -> None:
+    """Else asyncio would keep it to itself until the task is forgotten."""
+    if not task.cancelled():
+        task.result()
+
+
+def _no_chunk(k: int) -> bytes:
+    raise KeyError(k)

@@ -33,7 +33,7 @@ def one(seed: int, trace: bool, parts: Parts) -> int:
     except Violation as violation:
         print(violation)
         if violation.__cause__ is not None:
-            raise
+            raise violation.__cause__ from None
         return 1
     return 0
 

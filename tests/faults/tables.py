@@ -10,38 +10,35 @@ import sqlite3
 from collections.abc import Callable
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailrace.server.batch import Batch
 from tailrace.server.store import Store
 
+if TYPE_CHECKING:
+    from .world import World
+
 Row = tuple[Any, ...]
 
 WATCH = """
-PRAGMA temp_store = MEMORY;
-CREATE TEMP TABLE news (n INTEGER PRIMARY KEY, kind TEXT, a, b, c, d);
 CREATE TEMP TRIGGER t1 AFTER INSERT ON main.bags BEGIN
-    INSERT INTO news (kind, a, b) VALUES ('bag', NEW.bag, NEW.name); END;
+    SELECT watch('bag', NEW.bag, NEW.name, NULL, NULL); END;
 CREATE TEMP TRIGGER t2 AFTER UPDATE ON main.bags BEGIN
-    INSERT INTO news (kind, a, b) VALUES ('phase', NEW.bag, NEW.phase); END;
+    SELECT watch('phase', NEW.bag, NEW.phase, NULL, NULL); END;
 CREATE TEMP TRIGGER t3 AFTER DELETE ON main.results BEGIN
-    INSERT INTO news (kind, a, b) VALUES ('reopened', OLD.bag, OLD.idx); END;
+    SELECT watch('reopened', OLD.bag, OLD.idx, NULL, NULL); END;
 CREATE TEMP TRIGGER t4 AFTER INSERT ON main.attempts BEGIN
-    INSERT INTO news (kind, a, b, c, d) VALUES ('sent', NEW.attempt, NEW.bag, NEW.idx, NEW.host);
-    END;
+    SELECT watch('sent', NEW.attempt, NEW.bag, NEW.idx, NEW.host); END;
 CREATE TEMP TRIGGER t5 AFTER UPDATE OF outcome ON main.attempts BEGIN
-    INSERT INTO news (kind, a, b) VALUES ('ended', NEW.attempt, NEW.outcome); END;
-CREATE TEMP TRIGGER t8 AFTER UPDATE OF body ON main.attempts WHEN NEW.body IS NOT NULL BEGIN
-    INSERT INTO news (kind, a) VALUES ('reported', NEW.attempt); END;
+    SELECT watch('ended', NEW.attempt, NEW.outcome, NULL, NULL); END;
 CREATE TEMP TRIGGER t6 AFTER INSERT ON main.results BEGIN
-    INSERT INTO news (kind, a, b, c, d)
-    VALUES ('settled', NEW.bag, NEW.idx, NEW.attempt, NEW.outcome); END;
+    SELECT watch('settled', NEW.bag, NEW.idx, NEW.attempt, NEW.outcome); END;
 CREATE TEMP TRIGGER t7 AFTER INSERT ON main.leases BEGIN
-    INSERT INTO news (kind, a, b)
-    VALUES ('lease', NEW.lease, json_extract(CAST(NEW.row AS TEXT), '$.state')); END;
+    SELECT watch('lease', NEW.lease, json_extract(CAST(NEW.row AS TEXT), '$.state'), NEW.bag, NULL);
+    END;
+CREATE TEMP TRIGGER t8 AFTER UPDATE OF body ON main.attempts WHEN NEW.body IS NOT NULL BEGIN
+    SELECT watch('reported', NEW.attempt, NULL, NULL, NULL); END;
 """
-# A retried task is reopened and sent in one transaction, in whatever order the rows are written.
-ORDER = "SELECT kind, a, b, c, d FROM news ORDER BY kind <> 'reopened', n"
 
 
 class Trouble(Enum):
@@ -51,24 +48,41 @@ class Trouble(Enum):
 
 
 class WatchedStore(Store):
-    def __init__(self, path: Path, tell: Callable[[list[Row]], None]) -> None:
+    def __init__(self, path: Path | str, world: World, step: Callable[[str], None]) -> None:
         super().__init__(path, synchronous="OFF")
+        self._rows: list[Row] = []  # written, but not committed yet
+        self.link.create_function("watch", 5, self._watch)
         self.link.executescript(WATCH)
-        self._tell = tell
-        self.trouble: Trouble | None = None
+        self._world = world
+        self._step = step  # here the process may die
+        self._trouble: Trouble | None = None
 
     def commit(self, batch: Batch) -> None:
-        if self.trouble is Trouble.BEFORE:
+        self._step("a commit")
+        self._trouble = self._draw_trouble()
+        if self._trouble is Trouble.BEFORE:
             raise sqlite3.OperationalError("disk I/O error")
+        self._rows.clear()
         super().commit(batch)
-        rows = self.link.execute(ORDER).fetchall()
-        if rows:
-            self.link.execute("DELETE FROM news")
-            self._tell(rows)
-        if self.trouble is Trouble.AFTER:
+        # A retried task is reopened and sent in one transaction, in whatever order of the rows.
+        self._world.oracle.committed(sorted(self._rows, key=lambda row: row[0] != "reopened"))
+        if self._trouble is Trouble.AFTER:
             raise sqlite3.OperationalError("disk I/O error")
+        self._step("anything committed leaves")
+
+    def _watch(self, *row: Any) -> None:
+        self._rows.append(row)
+
+    def _draw_trouble(self) -> Trouble | None:
+        engine, world = self._world.engine, self._world
+        bad = engine.now < world.bad_disk_until
+        failing = engine.chance(0.8 if bad else world.weather.commit_failure)
+        trouble = engine.random.choice(list(Trouble)) if failing else None
+        if trouble is not None:
+            engine.note("a commit fails:", trouble)
+        return trouble
 
     def _write(self, batch: Batch) -> None:
         super()._write(batch)
-        if self.trouble is Trouble.DURING:
+        if self._trouble is Trouble.DURING:
             raise sqlite3.OperationalError("database or disk is full")

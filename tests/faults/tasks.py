@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 
-from tailrace.bag.task import Task
+from tailrace.bag.bag import Bag
+from tailrace.bag.spec import BagSpec, FileRule
 from tailrace.bag.terms import Growth, Limits, Retries, Terms
+from tailrace.bag.values import Range
 from tailrace.pools.terms import Billing, Late, Pool
 
 from .engine import MINUTE, SECOND
@@ -25,24 +28,29 @@ class Doing(msgspec.Struct, frozen=True):
     exit: int | None = None
     limit: str | None = None
     stderr: str = ""
+    outputs: tuple[Path, ...] = ()
 
 
 class BagPlan(msgspec.Struct, frozen=True):
     name: str
+    spec: BagSpec
     terms: Terms
     natures: tuple[str, ...]
     typical_us: int
     at_us: int
 
 
-def draw_bag(random: Random, number: int, pools: tuple[Pool, ...]) -> BagPlan:
+def draw_bag(random: Random, number: int, pools: tuple[Pool, ...], folder: Path) -> BagPlan:
     count = random.choice((1, 2, 5, 8, 12, 20))
     tame = random.random() < 0.5
     natures = tuple("good" if tame else random.choice(NATURES) for _ in range(count))
     memory = random.random() < 0.3
-    terms = Terms(
-        count,
-        f"bag-{number}",
+    name = f"bag-{number}"
+    spec = BagSpec(
+        name,
+        str(folder),
+        command=("run", "{i}"),
+        axes=((Range("i", "0", "1", count),),),
         needs={
             "cores": random.choice((500, 1000, 1000, 2000)),
             **({"memory": MB} if memory else {}),
@@ -50,16 +58,28 @@ def draw_bag(random: Random, number: int, pools: tuple[Pool, ...]) -> BagPlan:
         limits=Limits(memory=MB) if memory else Limits(),
         growth=Growth(2.0, {"memory": 4 * MB}, ("memory",)) if memory else None,
         retries=Retries(random.choice((0, 1, 1, 3)), random.choice((0, 1))),
-        order_seed=random.choice((None, number)),
+        order=random.choice(("listed", "shuffled")),
+        seed=number,
         repeatable=random.random() < 0.5,
         timeout_us=random.choice((None, None, 5 * SECOND, 30 * SECOND)),
         budget=random.choice(({}, {}, {"USD": random.randint(1, 12) * 1000})),
         max_failures=random.choice((None, None, None, 2)),
-        like_failures=random.choice((20, 20, 4)),
         pools=random.choice(((), (), tuple(pool.name for pool in pools[:2]))),
+        grace_us=2 * SECOND,
+        **_files(random, name),
     )
+    like = random.choice((20, 20, 4))
+    terms = msgspec.structs.replace(Bag(spec, lambda k: b"").terms(), like_failures=like)
     typical = int(10 ** random.uniform(4.5, 7.2))
-    return BagPlan(terms.name, terms, natures, typical, random.randint(0, 20 * SECOND))
+    return BagPlan(name, spec, terms, natures, typical, random.randint(0, 20 * SECOND))
+
+
+def _files(random: Random, name: str) -> dict[str, Any]:
+    """Every third bag has outputs, some of them two."""
+    if random.random() < 0.67:
+        return {}
+    rules = [FileRule(f"{k}.txt", f"{name}/{{i}}-{k}.txt") for k in range(random.choice((1, 2)))]
+    return {"files": "staged", "outputs": tuple(rules)}
 
 
 def draw_pools(random: Random) -> tuple[Pool, ...]:
@@ -77,26 +97,6 @@ def draw_pools(random: Random) -> tuple[Pool, ...]:
     )
     other = Pool("other", max=random.choice((0, 0, 1)), lease_us=5 * MINUTE, silent_after_us=silent)
     return own, leased, other
-
-
-def content(bag: int, index: int) -> Task:
-    return Task(index, {"i": index}, argv=("run", f"{bag}/{index}"))
-
-
-def shared(plan: BagPlan) -> dict[str, Any]:
-    """What the attempts of a bag share, as the work call tells it."""
-    return {
-        "name": plan.name,
-        "folder": "/",
-        "env": {},
-        "needs": plan.terms.needs,
-        "limits": msgspec.to_builtins(plan.terms.limits),
-        "files": "here",
-        "keep_output": 0,
-        "result": {},
-        "grace_s": 2.0,
-        "scratch": "/",
-    }
 
 
 def execute(random: Random, plan: BagPlan, order: dict[str, Any], unlucky: float) -> Doing:

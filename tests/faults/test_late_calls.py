@@ -1,10 +1,11 @@
-"""What chance brings too rarely: calls that come late after a restart, told step by step."""
+"""What chance brings rarely: calls that come late after a restart, told step by step."""
 
 from __future__ import annotations
 
 import pytest
 
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.task import Task
 from tailrace.bag.terms import Retries, Terms
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change, LeaseChanged, LeaseState
@@ -15,9 +16,12 @@ from tailrace.server.store import Store
 
 from . import planted
 from .engine import SECOND
-from .tasks import content
 
 POOL = Pool("own", max=0, silent_after_us=60 * SECOND)
+
+
+def content(bag, index):
+    return Task(index, {"i": index}, argv=("run", f"{bag}/{index}"))
 
 
 class Office:

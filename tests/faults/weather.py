@@ -27,6 +27,9 @@ RANGES: dict[str, tuple[float, float]] = {
     "reset_every": (20, 300),
     "clock_every": (20, 300),
     "meddle_every": (5, 100),
+    "bad_disk_every": (20, 300),
+    "outage_every": (15, 150),
+    "repeating": (0.05, 0.8),
 }
 
 
@@ -34,7 +37,7 @@ class Weather(msgspec.Struct):
     loss: float = 0
     duplication: float = 0
     lateness: float = 0  # a message takes seconds, so that many overtake it
-    server_crash: float = 0  # before each step of a cycle
+    server_crash: float = 0  # before and after each commit, before all that leaves
     worker_crash: float = 0  # before each effect
     commit_failure: float = 0
     driver_loss: float = 0
@@ -45,6 +48,9 @@ class Weather(msgspec.Struct):
     reset_every: float = 0  # the server is killed at rest
     clock_every: float = 0  # the wall clock jumps
     meddle_every: float = 0  # the owner cancels, pauses, resumes, retries
+    bad_disk_every: float = 0  # hardly a commit succeeds for a while
+    outage_every: float = 0  # nobody is reached for a while, and the server starts anew
+    repeating: float = 0  # a call comes again after the server's next start
     late_us: int = 5_000_000  # the longest a late message takes
 
 

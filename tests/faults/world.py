@@ -6,13 +6,20 @@ import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import msgspec
 
+from tailrace.server import publishing
+from tailrace.server.cycle import Cycle
 from tailrace.server.desk import Desk
+from tailrace.server.machine_room import MachineRoom
+from tailrace.server.porter import Porter
 from tailrace.worker.agent import Agent
 
 from . import weather as weathers
+from .disk import Disk
+from .ear import listening
 from .engine import MINUTE, SECOND, Engine
 from .machine import Machine
 from .mischief import Mischief
@@ -33,8 +40,10 @@ SHM = Path("/dev/shm")
 class Parts(msgspec.Struct, frozen=True):
     """What the world is made of; a planted fault replaces one."""
 
-    server: type[Server] = Server
     desk: type[Desk] = Desk
+    cycle: type[Cycle] = Cycle
+    machines: type[MachineRoom] = MachineRoom
+    porter: type[Porter] = Porter
     agent: type[Agent] = Agent
 
 
@@ -51,20 +60,22 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class World:
-    def __init__(self, seed: int, path: Path, parts: Parts, say: Callable[[str], None] | None):
+    def __init__(self, seed: int, folder: Path, parts: Parts, say: Callable[[str], None] | None):
         self.parts = parts
-        self.path = path
+        self.folder = folder / "server"
+        self.home = folder / "home"  # the owner's
         self.engine = Engine(seed, say)
         random = self.engine.random
         self.weather = weathers.draw(random)
         self.calm = False
         self.wall_shift = 0
+        self.bad_disk_until = 0
         self.pools = draw_pools(random)
         self.oracle = Oracle(self.pools)
         self.network = Network(self.engine, self.weather)
         self.machines: dict[str, Machine] = {}
         self.provider = Provider(self)
-        self.server = parts.server(self)
+        self.server = Server(self)
         self.owner = Owner(self)
         self.engine.note("weather", self.weather)
         self.server.boot()
@@ -79,21 +90,25 @@ class World:
         return EPOCH_US + self.wall_shift + self.engine.now
 
     def run(self) -> Told:
-        self.engine.run(self.engine.between(20 * SECOND, 5 * MINUTE))
+        self.engine.run(self.engine.between(10 * SECOND, 2 * MINUTE))
         self._clear_up()
         ended = self.engine.run(self.engine.now + PATIENCE_US, self._quiet)
         if not ended:
-            raise Violation(Rule.QUIET, "; ".join(self._unquiet()) + "\n" + self._explained())
-        self.server.store.close()
-        link = sqlite3.connect(self.path)
-        self.oracle.check_tables(link)
-        self.oracle.check_journal(link)
+            raise Violation(Rule.QUIET, self._what_is_left())
+        self.server.close()
+        self._check_store()
+        self.oracle.check_outputs(self.owner.outputs())
         if not self.wall_shift:  # a lease's end is a time of the wall: a clock put back costs
             self._check_bills()
-        link.close()
         oracle, engine = self.oracle, self.engine
         return Told(engine.digest, engine.steps, engine.now, self.server.life, len(oracle.runs),
                     len(oracle.results), len(oracle.leases))  # fmt: skip
+
+    def _check_store(self) -> None:
+        link = sqlite3.connect(self.folder / "store.db")
+        self.oracle.check_tables(link)
+        self.oracle.check_journal(link)
+        link.close()
 
     def _check_bills(self) -> None:
         for bag, cost in self.provider.bills.items():
@@ -107,19 +122,24 @@ class World:
         self.weather = self.network.weather = Weather()
         for machine in self.machines.values():
             machine.cut_until = machine.frozen_until = 0
+        self.bad_disk_until = 0
         self.owner.settle_down()
         self._look_for_strays({})
 
     def _look_for_strays(self, since: dict[int, int]) -> None:
         """All machines end with their time, also forgotten ones: `_quiet` alone would see none."""
         now = self.engine.now
-        seen = {lease: since.get(lease, now) for lease in self.oracle.strays(self.provider.list())}
+        seen = {
+            lease: since.get(lease, now) for lease in self.oracle.strays(self.provider.machines)
+        }
         old = [lease for lease, first in seen.items() if now - first > LINGER_US]
         hold(not old, Rule.NO_ORPHAN, f"machines {old}, the tables have {self.oracle.leases}")
         self.engine.after(10 * SECOND, self._look_for_strays, seen)
 
     def _quiet(self) -> bool:
-        return not self.oracle.live and self.owner.is_content() and not self._unquiet()
+        if self.oracle.live or not self.owner.is_content():
+            return False
+        return not (self._unquiet() or self.server.unquiet())
 
     def _unquiet(self) -> list[str]:
         """What is not at its end yet, in words."""
@@ -131,23 +151,23 @@ class World:
             (bool(oracle.live), f"live attempts {list(oracle.live)}"),
             (bool(busy), f"busy machines {busy}"),
             (bool(standing), f"leases {standing}"),
-            (bool(self.provider.machines), f"machines of leases {self.provider.list()}"),
+            (bool(self.provider.machines), f"machines of leases {list(self.provider.machines)}"),
         ]
         return [text for is_left, text in left if is_left]
 
-    def _explained(self) -> str:
-        """What the product itself has to say about it."""
-        scheduler, now = self.server.desk.scheduler, self.server.clock()
-        bags = [f"bag {bag}" for bag in scheduler.state.bags]
-        return "\n".join(line for bag in bags for line in [bag, *scheduler.explain(bag, now)])
+    def _what_is_left(self) -> str:
+        left = [*self._unquiet(), self.server.unquiet()]
+        return "; ".join(text for text in left if text) + "\n" + self.server.explained()
 
 
 def run(seed: int, parts: Parts | None = None, say: Callable[[str], None] | None = None) -> Told:
     """One seed, from its beginning to its end. Raises a Violation."""
-    with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder:
+    with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder, listening():
+        world = World(seed, Path(folder), parts or Parts(), say)
         try:
-            return World(seed, Path(folder) / "store.db", parts or Parts(), say).run()
-        except Violation:
-            raise
+            with mock.patch.object(publishing, "_sync", Disk(world).sync):
+                return world.run()
         except Exception as error:
             raise Violation(Rule.SOUND, f"{type(error).__name__}: {error}") from error
+        finally:
+            world.server.close()

@@ -37,7 +37,7 @@ def test_up_to_the_end_of_its_unit_a_lease_costs_no_more(
     price: int, unit: int, minimum: int, lasted: int
 ) -> None:
     billing = Billing(price, "USD", unit, minimum)
-    end = billing.end_of_unit(lasted)
+    end = billing.units(lasted) * unit
     assert end >= lasted
     assert billing.cost(end) == billing.cost(lasted)
     assert billing.cost(end + 1) > billing.cost(lasted)

@@ -23,6 +23,7 @@ BAG = (
     "[parameters]\nn = {}\npause = {}\n"
 )
 TASKS = 150
+SEEDS = int(os.environ.get("TAILRACE_KILL_SEEDS", "3"))  # `make soak` takes many
 
 
 def _victims(folder: Folder, what: str) -> list[int]:
@@ -54,7 +55,7 @@ def _accepted(folder: Folder) -> set[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> None:
     chance = random.Random(seed)
     (folder.path / "locks").mkdir()
@@ -72,9 +73,10 @@ def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> No
                 break
             run = folder.start("resume", "--quiet")
     out, err = run.communicate(timeout=120)
-    while run.returncode not in (0, 1):
-        run = folder.start("resume", "--quiet")
-        out, err = run.communicate(timeout=120)
+    for _ in range(3):  # nobody kills any more: it comes to its end
+        if run.returncode not in (0, 1):
+            run = folder.start("resume", "--quiet")
+            out, err = run.communicate(timeout=120)
     assert run.returncode == 0, (out, err)
     found = folder.results()
     assert [result["outcome"] for result in found] == ["succeeded"] * TASKS

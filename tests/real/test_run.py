@@ -6,7 +6,7 @@ import json
 import signal
 import socket
 
-from tests.real.conftest import Folder
+from tests.real.conftest import Folder, Run
 
 
 def test_a_bag_from_words_runs_to_its_end(folder: Folder) -> None:
@@ -63,6 +63,46 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(folder: Folder) -> Non
     again = folder.tailrace("resume", "--quiet")
     assert again.returncode == 0, again.stderr
     assert folder.outcomes() == ["succeeded"] * 6
+
+
+def _with_a_second_bag(folder: Folder) -> Run:
+    """Bag 2 is run; bag 1 was brought to its server by `retry`, and both have a task under way."""
+    folder.write(
+        "first", "test -e again || exit 1; echo 1 >> marks; until test -e go; do sleep 0.05; done\n"
+    )
+    folder.write("second", "echo 2 >> marks; until test -e end; do sleep 0.05; done\n")
+    assert folder.tailrace("run", "--quiet", "--commands", "first").returncode == 1
+    folder.write("again", "")
+    run = folder.start("run", "--cores", "2", "--commands", "second")
+    marks = folder.path / "marks"
+    folder.wait_for(marks.exists)
+    assert folder.tailrace("retry", "first").returncode == 0
+    folder.wait_for(lambda: sorted(marks.read_text().split()) == ["1", "2"])
+    return run
+
+
+def test_an_interrupt_stops_every_bag_that_runs_and_names_them(folder: Folder) -> None:
+    run = _with_a_second_bag(folder)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert "tailrace resume 2" in out
+    assert "bag 1 (first) was interrupted with it, 1 task left; go on: " in out
+    assert "tailrace resume 1" in out
+    folder.write("go", "")
+    assert folder.tailrace("resume", "1", "--quiet").returncode == 0
+
+
+def test_a_run_that_waits_for_another_bag_says_so(folder: Folder) -> None:
+    run = _with_a_second_bag(folder)
+    folder.write("end", "")
+    folder.wait_for(lambda: "waiting for bag 1: first, 1 task left" in run.stderr)
+    assert run.poll() is None
+    folder.write("go", "")
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 0, err
+    assert err.count("waiting for bag") == 1
+    assert "interrupted" not in out
 
 
 def test_a_second_interrupt_ends_it_at_once(folder: Folder) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Billing, Pool
-from tailrace.scheduler.decisions import Acquire, Release, Renew, StopBag
+from tailrace.scheduler.decisions import Acquire, Assign, Release, Renew, StopBag
 from tailrace.scheduler.events import Change, LeaseChanged, LeaseState
 
 from .stage import SECOND, Stage, kinds
@@ -163,7 +163,10 @@ def test_a_lease_is_not_renewed_without_money_and_then_the_bag_is_stopped() -> N
     assert [one.why for one in of(stage, Release)] == ["its time is over"]
     assert stage.phase(bag) == "running"
     stage.gone(1)
-    why = "the budget of 1.50 USD does not pay for another lease: 1 USD spent"
+    why = (
+        "the budget of 1.50 USD does not pay for another lease: 1 USD for 1h of pool cloud, "
+        "with 1 USD spent and 0 USD committed; it takes a budget of 2 USD, or a lower price"
+    )
     assert of(stage, StopBag) == [StopBag(bag, why)]
     assert stage.phase(bag) == "stopped"
 
@@ -268,6 +271,38 @@ def test_a_machine_whose_lease_was_released_gets_no_more_work() -> None:
     assert stage.offer("m1") == []
     assert "Its lease is over" in stage.explain("host m1")
     assert stage.phase(second) == "running"
+
+
+def _guest() -> tuple[Stage, Assign]:
+    """A machine that the first bag pays, and that works for the second when the first ends."""
+    stage = Stage(CLOUD)
+    first, second = stage.submit(1), stage.submit(9)
+    stage.host("m1", lease=1, cores=2)
+    trial, guest = stage.offer("m1")
+    assert (trial.bag, guest.bag) == (first, second)
+    stage.succeed(trial)
+    assert stage.phase(first) == "finished"
+    return stage, guest
+
+
+def test_what_runs_for_another_bag_may_end_before_the_lease_is_given_back() -> None:
+    stage, guest = _guest()
+    assert not [one for one in stage.all if isinstance(one, Release)]
+    assert stage.offer("m1") == []
+    assert [one.lease for one in stage.succeed(guest) if isinstance(one, Release)] == [1]
+
+
+def test_a_lease_that_was_to_be_given_back_is_used_when_its_bag_goes_on() -> None:
+    stage = Stage(CLOUD)
+    first, second = stage.submit(9), stage.submit(9)
+    stage.host("m1", lease=1, cores=2)
+    sent = stage.offer("m1")
+    assert [one.bag for one in sent] == [first, second]
+    stage.change(first, Change.PAUSE)
+    assert stage.offer("m1") == []
+    stage.change(first, Change.RESUME)
+    stage.succeed(sent[0])
+    assert [one.bag for one in stage.offer("m1")][:1] == [first]
 
 
 def test_a_machine_whose_lease_is_not_known_gets_no_work() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from array import array
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler.events import Offer
+from tailrace.bag.terms import Retries
+from tailrace.scheduler.events import Change, Offer
 
 from .stage import GIB, Stage, assigned, kinds
 
@@ -276,6 +277,24 @@ def test_bundles_shrink_to_one_at_the_end_so_that_no_host_sits_on_the_last_tasks
     assert sizes[0] == 1 + 399 // 4
     assert sizes == sorted(sizes, reverse=True)
     assert [size for size in sizes if size][-2:] == [1, 1]
+
+
+def test_a_later_bag_does_not_fill_a_host_ahead_of_an_earlier_one() -> None:
+    stage = Stage()
+    stage.host("a")
+    early, late = stage.submit(1, retries=Retries(0)), stage.submit(1000)
+    (only,) = stage.offer("a")
+    stage.fail(only)
+    (trial,) = stage.offer("a")
+    stage.succeed(trial, run_s=0.01)
+    ahead = stage.offer("a")
+    assert len(ahead) > 10 and {one.bag for one in ahead} == {late}
+    stage.change(early, Change.RETRY, 0)
+    for one in ahead[:-1]:
+        stage.succeed(one, run_s=0.01)
+        assert stage.offer("a") == []  # what is there is done first, and no more is added
+    stage.succeed(ahead[-1])
+    assert [one.bag for one in stage.offer("a")] == [early]
 
 
 def test_nothing_is_sent_ahead_to_a_host_with_several_bags() -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.worker import begun
+
 from .conftest import Worker, alive, wait_for, wait_for_pid
 from .scripted_desk import ScriptedDesk
 
@@ -31,6 +33,11 @@ def family(desk: ScriptedDesk, folder: Path) -> list[int]:
     return [wait_for_pid(file) for file in files]
 
 
+def wait_until_noted(worker: Worker, attempt: int) -> None:
+    """A task may be under way a moment before its keeper has noted that it began."""
+    wait_for(lambda: attempt in begun.read(str(worker.folder / "begun")))
+
+
 def test_all_processes_of_a_task_die_with_the_client(
     desk: ScriptedDesk, worker: Worker, tmp_path: Path
 ) -> None:
@@ -45,6 +52,7 @@ def test_all_processes_of_a_task_die_with_the_keeper_and_the_client_goes_on(
     desk: ScriptedDesk, worker: Worker, tmp_path: Path
 ) -> None:
     pids = family(desk, tmp_path)
+    wait_until_noted(worker, 1)
     os.kill(worker.keeper(), signal.SIGKILL)
     wait_for(lambda: not any(map(alive, pids)), within=2)
     result = desk.wait_for(1)[0]
@@ -57,8 +65,8 @@ def test_what_a_dead_keeper_had_not_begun_is_handed_back(
     desk: ScriptedDesk, start: Start, tmp_path: Path
 ) -> None:
     worker = start()
-    desk.add({"attempt": 1, "shell": f"touch {tmp_path}/begun; sleep 600"})
-    wait_for((tmp_path / "begun").exists, within=5)
+    desk.add({"attempt": 1, "argv": ["sleep", "600"]})
+    wait_until_noted(worker, 1)
     os.kill(worker.keeper(), signal.SIGSTOP)
     desk.add({"attempt": 2, "shell": f"touch {tmp_path}/never"})
     desk.wait_until(lambda: 2 in desk.calls[-1]["held"])
@@ -119,6 +127,8 @@ def test_a_busy_folder_is_an_error_after_a_while(tmp_path: Path) -> None:
 def test_sigterm_preempts_reports_and_exits_cleanly(desk: ScriptedDesk, worker: Worker) -> None:
     desk.add(*[{"attempt": n, "argv": ["sleep", "600"]} for n in (1, 2, 3)])
     desk.wait_until(lambda: bool(desk.calls) and set(desk.calls[-1]["held"]) == {1, 2, 3})
+    wait_until_noted(worker, 1)
+    wait_until_noted(worker, 2)
     assert worker.end() == 0
     results = desk.wait_for(1, 2, 3)
     assert [result["outcome"] for result in results] == ["preempted", "preempted", "cancelled"]
@@ -133,6 +143,7 @@ def test_sigterm_without_a_server_keeps_results_for_the_next_session(
     desk.add({"attempt": 1, "shell": "trap 'echo saved; exit 4' TERM; while :; do sleep .05; done"},
              grace_s=5)  # fmt: skip
     desk.wait_until(lambda: bool(desk.calls) and desk.calls[-1]["held"] == [1])
+    wait_until_noted(worker, 1)
     desk.down()
     assert worker.end() == 0
     desk.up()
@@ -145,6 +156,7 @@ def test_sigterm_without_a_server_keeps_results_for_the_next_session(
 def test_a_worker_told_to_stop_ends(desk: ScriptedDesk, worker: Worker) -> None:
     desk.add({"attempt": 1, "argv": ["sleep", "600"]})
     desk.wait_until(lambda: bool(desk.calls) and desk.calls[-1]["held"] == [1])
+    wait_until_noted(worker, 1)
     desk.tell_to_stop("not needed any more")
     assert desk.wait_for(1)[0]["outcome"] == "preempted"
     assert worker.process.wait(10) == 0

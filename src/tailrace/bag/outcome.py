@@ -13,5 +13,5 @@ class Outcome(StrEnum):
     PREEMPTED = "preempted"  # the machine was taken away, or its end of life came
     EXPIRED = "expired"  # the attempt's time-out passed; provisional while its session lives
     LOST = "lost"  # the host fell silent or came back without it
-    CANCELLED = "cancelled"  # we did not want it any more
+    CANCELLED = "cancelled"  # we did not want it any more, or it was handed back before it began
     INVALID = "invalid"  # reserved for checked results

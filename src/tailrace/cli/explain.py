@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
 import click
 
-from tailrace.cli import hosts, naming, screen
+from tailrace.cli import naming, screen
 from tailrace.cli.choosing import choose
 from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
@@ -16,7 +15,7 @@ from tailrace.errors import BadInput
 from tailrace.report import words
 from tailrace.server import reading
 from tailrace.server.bills import Shares
-from tailrace.server.reading import AttemptFacts
+from tailrace.server.reading import AttemptFacts, HostWork
 
 
 @click.command(
@@ -56,11 +55,10 @@ def _subject(here: Stored, text: str | None, bag: str | None) -> str:
 def _explained(here: Stored, subject: str) -> Iterator[str]:
     if here.server is None:
         yield "Nothing runs now; this is how the store was left."
-    lines = _asked(here, subject)
+    yield from _asked(here, subject)
     kind, _, name = subject.partition(" ")
     if kind == "host":
-        lines = _counted(lines, hosts.succeeded(here).get(name, 0))
-    yield from lines
+        yield _work_of(here, name)
     if kind == "task":
         bag, _, index = name.partition("/")
         yield from _attempts(here, int(bag), int(index))
@@ -76,9 +74,10 @@ def _asked(here: Stored, subject: str) -> list[str]:
     return lines
 
 
-def _counted(lines: list[str], succeeded: int) -> list[str]:
-    """The scheduler knows the successes before its start only roughly; the attempts are exact."""
-    return [re.sub(r"\b\d+ succeeded on it", f"{succeeded} succeeded on it", x) for x in lines]
+def _work_of(here: Stored, host: str) -> str:
+    """From the attempts: the scheduler keeps what is out and what is booked, not what was."""
+    work = reading.host_work(here.link).get(host, HostWork())
+    return f"Attempts sent to it so far: {work.attempts:,}, of which {work.succeeded:,} succeeded."
 
 
 def _from_tables(here: Stored, subject: str) -> list[str]:

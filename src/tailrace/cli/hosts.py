@@ -64,11 +64,6 @@ def state(here: Stored, host: HostFacts, work: HostWork) -> str:
     return f"last noted {words.moment(host.last_seen_us)[:19]}"
 
 
-def succeeded(here: Stored) -> dict[str, int]:
-    """Attempts by host. A host's own row is written at each doubling only."""
-    return {host: work.succeeded for host, work in reading.host_work(here.link).items()}
-
-
 def _told(here: Stored, host: HostFacts, work: HostWork) -> dict[str, Any]:
     row: dict[str, Any] = msgspec.to_builtins(host.row)
     row.pop("type", None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import click
@@ -29,7 +31,7 @@ def command(bag: str | None, **options: Any) -> int:
     from tailrace.server import reading
 
     folder = place.nearest()
-    link = reading.open_store(folder)
+    link = _opened(folder)
     try:
         facts = choosing.choose_unfinished(link, bag)
         waiting = reading.unpublished(link, facts.bag)
@@ -38,6 +40,18 @@ def command(bag: str | None, **options: Any) -> int:
     if facts.phase == BagPhase.FINISHED and not waiting and not options["as_json"]:
         return _nothing_left(facts, options["quiet"])
     return resume(folder, facts.bag, options)
+
+
+def _opened(folder: Path) -> sqlite3.Connection:
+    """An older store is brought up to date first: this command may write."""
+    from tailrace.server import reading
+    from tailrace.server.offline import Offline
+
+    try:
+        return reading.open_store(folder)
+    except reading.OlderStore:
+        with Offline(folder):
+            return reading.open_store(folder)
 
 
 def _nothing_left(facts: BagFacts, quiet: bool) -> int:

@@ -10,6 +10,8 @@ import click
 from tailrace.bag.bag import Bag
 from tailrace.errors import BadInput
 
+PROGRAMS = {".py": "python3", ".sh": "sh", ".R": "Rscript", ".jl": "julia", ".pl": "perl"}
+
 
 class RunCommand(click.Command):
     """Everything behind `--`, or up to the end once `:::` is there, is the user's, not ours."""
@@ -88,6 +90,7 @@ def _refuse(found: object, what: str) -> None:
 
 def _bag_file(words: tuple[str, ...]) -> Path:
     if len(words) == 1 and (Path(words[0]).exists() or not _is_command(words[0])):
+        _refuse_other_files(words[0])
         return Path(words[0])
     if not words and Path("bag.toml").exists():
         return Path("bag.toml")
@@ -97,7 +100,21 @@ def _bag_file(words: tuple[str, ...]) -> Path:
             remedy="Write one with `tailrace init 'python model.py --alpha {alpha}'`, or run "
             "`tailrace run -- echo {} ::: a b c`.",
         )
+    if words[0].endswith(".toml"):
+        raise BadInput(f"{len(words)} bag files are given at once", remedy="Run one at a time.")
     raise BadInput(f"{' '.join(words)!r} is not a bag file", remedy=_with_values(words))
+
+
+def _refuse_other_files(word: str) -> None:
+    """Taken for TOML, they would be told of quotes and brackets."""
+    ending = Path(word).suffix
+    if ending in PROGRAMS:
+        line = f"{PROGRAMS[ending]} {word} {{}}"
+        remedy = f"To run it with several values: `tailrace run -- {line} ::: a b c`."
+        raise BadInput(f"{word} is a program, not a bag file", remedy=remedy)
+    if ending in (".txt", ".list"):
+        remedy = f"If it lists commands: `tailrace run --commands {word}`."
+        raise BadInput(f"{word} is a text, not a bag file", remedy=remedy)
 
 
 def _is_command(word: str) -> bool:

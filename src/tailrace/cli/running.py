@@ -13,7 +13,9 @@ import msgspec
 
 from tailrace.cli.live import View, failures
 from tailrace.cli.progress import Progress
+from tailrace.cli.screen import plain
 from tailrace.errors import Exit
+from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server import reading
 from tailrace.server.embedded import Embedded
@@ -35,6 +37,7 @@ class Ended(msgspec.Struct, frozen=True):
     took_s: float
     failures: list[str]
     alone: bool  # the only bag of its folder, so that it need not be named
+    stopped: list[BagFacts]  # other bags that ran here and were interrupted with it
 
 
 class Running:
@@ -47,6 +50,8 @@ class Running:
         self._interrupts = 0
         self._bag = 0
         self._failures: list[str] = []
+        self._stopped: list[int] = []
+        self._waits_for: list[int] = []
 
     async def __call__(self, begin: Callable[[Embedded], int]) -> Ended:
         began = time.monotonic()
@@ -62,8 +67,10 @@ class Running:
             facts = reading.bag(server.world.store.link, self._bag)
             unpublished = list(server.world.porter.failed.values())
             alone = server.world.store.next_bag() == 2
+            stopped = [reading.bag(server.world.store.link, bag) for bag in self._stopped]
         code = self._code(facts, unpublished)
-        return Ended(facts, code, unpublished, time.monotonic() - began, self._failures, alone)
+        took_s = time.monotonic() - began
+        return Ended(facts, code, unpublished, took_s, self._failures, alone, stopped)
 
     def _code(self, facts: BagFacts, unpublished: list[str]) -> Exit:
         if self._interrupts:
@@ -84,7 +91,7 @@ class Running:
         self._interrupts += 1
         if self._interrupts == 1:
             self._say("stopping: running tasks are ended and kept for later; again to stop at once")
-            self._server.interrupt(self._bag)
+            self._stopped = self._server.interrupt(self._bag)
         else:
             self._server.kill()
 
@@ -126,10 +133,22 @@ class Running:
             progress.take(item)
         progress.trouble = self._server.world.trouble
         self._failures = failures(progress)
+        self._tell_what_it_waits_for()
         try:
             self._view.update(progress, self._server.world.clock.now())
         except OSError:  # the terminal went away without a word
             self._silence()
+
+    def _tell_what_it_waits_for(self) -> None:
+        """Once for each bag; after an interrupt they are about to end."""
+        if self._interrupts:
+            return
+        for bag in self._server.waits_for(self._bag):
+            if bag not in self._waits_for:
+                self._waits_for.append(bag)
+                facts = reading.bag(self._server.world.store.link, bag)
+                left = count(facts.count - facts.done, "task")
+                self._say(f"waiting for bag {bag}: {plain(facts.name)}, {left} left; Ctrl-C stops")
 
 
 def run_to_rest(

@@ -16,9 +16,11 @@ from tailrace.cli import place, settings
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.live import view_for
 from tailrace.cli.running import Ended, run_to_rest
-from tailrace.errors import BadInput, Exit
+from tailrace.cli.screen import plain
+from tailrace.errors import BadInput, Exit, StoreBusy
 from tailrace.pools.terms import Billing, Pool
-from tailrace.report.words import duration
+from tailrace.quantities import show_money
+from tailrace.report.words import count, duration
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Capacity, Embedded
 
@@ -38,7 +40,18 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
     loaded = prepare(bag, options)
     folder = place.for_run(Path(bag.spec.folder))
     pool = settings.local_pool(loaded)
+    _note_unbound(bag, pool, _sayer(options["quiet"]))
     return drive(folder, loaded, pool, options, lambda server: server.submit(bag))
+
+
+def _note_unbound(bag: Bag, pool: Pool, say: Callable[[str], None]) -> None:
+    """A budget in a unit that nothing is paid in holds back nothing."""
+    paid = pool.billing.currency if pool.billing.price else None
+    for unit, micros in bag.spec.budget.items():
+        if unit != paid:
+            free = "costs nothing" if paid is None else f"is paid in {paid}"
+            budget, price = show_money(unit, micros), f"--price '0.10 {unit}/h'"
+            say(f"this machine {free}, so that the budget of {budget} does not bind; see {price}")
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
@@ -82,13 +95,22 @@ def drive(
     logging.basicConfig(format="tailrace: %(message)s", level=logging.WARNING)
     quiet = options["quiet"] or options["as_json"]
     capacity = Capacity(loaded.cores, loaded.memory)
-    server = Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
+    server = _server(folder, pool, capacity, loaded)
     view = view_for(quiet=quiet)
     say = _sayer(options["quiet"])
     ended = run_to_rest(server, view, say, begin)
     report = _report(folder, ended, say) if _wants_report(loaded, ended) else None
     _tell(ended, report, folder, options)
     return int(ended.code)
+
+
+def _server(folder: Path, pool: Pool, capacity: Capacity, loaded: settings.Settings) -> Embedded:
+    try:
+        return Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
+    except StoreBusy as busy:
+        there = f"`{hint('watch', folder)}`"
+        busy.remedy = busy.remedy.replace("`tailrace watch`", there)
+        raise
 
 
 def _wants_report(loaded: settings.Settings, ended: Ended) -> bool:
@@ -167,6 +189,8 @@ def _tell(ended: Ended, report: Path | None, folder: Path, options: dict[str, An
             click.echo(text)
     elif ended.code not in (Exit.OK, Exit.SOME_FAILED):
         click.echo(f"tailrace: {_headline(ended)}", err=True)
+        for text in _stopped(ended, folder):
+            click.echo(f"tailrace: {text}", err=True)
     for text in ended.unpublished:
         click.echo(f"tailrace: {at_hand(text)}", err=True)
 
@@ -192,7 +216,17 @@ def summary(ended: Ended, report: Path | None, runs: Path) -> list[str]:
         first = hint(f"results{which} --failed", runs)
         lines.append(f"  failed:  {first} · {name} logs {of}TASK · {name} retry{which}")
     lines.append(f"  report:  {report or hint(f'report{which}', runs)}")
-    return lines
+    return lines + _stopped(ended, runs)
+
+
+def _stopped(ended: Ended, runs: Path) -> list[str]:
+    """Bags that ran beside it; without a word, nobody would look for them."""
+    return [
+        f"bag {facts.bag} ({plain(facts.name)}) was interrupted with it, "
+        f"{count(facts.count - facts.done, 'task')} left; "
+        f"go on: {hint(f'resume {facts.bag}', runs)}"
+        for facts in ended.stopped
+    ]
 
 
 def _mended(phase: str) -> str:
@@ -206,7 +240,7 @@ def _mended(phase: str) -> str:
 
 def _headline(ended: Ended) -> str:
     facts = ended.facts
-    text = f"{facts.name}: {facts.succeeded:,} of {facts.count:,} tasks succeeded"
+    text = f"{facts.name}: {facts.succeeded:,} of {count(facts.count, 'task')} succeeded"
     if facts.failed:
         text += f", {facts.failed:,} failed"
     if facts.ended_us is not None:

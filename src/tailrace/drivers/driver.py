@@ -1,4 +1,4 @@
-"""A driver starts, stops and lists the machines of a pool. It decides nothing.
+"""A driver starts, renews, stops and lists the machines of a pool. It decides nothing.
 
 The lease's number is the idempotency key: starting a lease that is there already does nothing.
 Calls may fail after they took effect; `list` tells what is, and the server acts on that.
@@ -14,6 +14,9 @@ Gone = Callable[[int, str], None]  # a lease, and why
 
 class Driver(Protocol):
     def start(self, lease: int, ends_us: int) -> None: ...
+
+    def renew(self, lease: int, ends_us: int) -> None:
+        """A machine that is there ends later; one that is not, or no longer, stays away."""
 
     def stop(self, lease: int) -> None: ...
 

@@ -106,6 +106,9 @@ class LocalDriver:
         how = f"killed by signal {-code}" if code < 0 else f"exit {code}"
         return f"its worker ended ({how}){_last_line(self._folder / str(worker.place) / 'log')}"
 
+    def renew(self, lease: int, ends_us: int) -> None:
+        """Its end is that of the run, or ours to say."""
+
     def stop(self, lease: int) -> None:
         """TERM; a worker that does not end by itself is killed, and its tasks with it."""
         with self._guard:

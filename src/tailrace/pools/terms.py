@@ -30,10 +30,6 @@ class Billing(msgspec.Struct, frozen=True, omit_defaults=True):
     def cost(self, lasted_us: int) -> int:
         return self.units(lasted_us) * self.price if self.price else 0
 
-    def end_of_unit(self, lasted_us: int) -> int:
-        """How long a lease may last without costing more than it does now."""
-        return self.units(lasted_us) * self.unit_us
-
 
 class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str

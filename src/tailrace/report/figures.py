@@ -180,7 +180,8 @@ def run_time(timeline: Timeline) -> Figure:
         color=[colour for _, colour, _ in parts],
         label=[f"{label} ({len(values):,})" for values, _, label in parts],
     )
-    for value, dash, label in ((np.median(both), "-", "median"), (both.mean(), "--", "mean")):
+    told = good if len(good) else both  # the same that the table of times tells
+    for value, dash, label in ((np.median(told), "-", "median"), (told.mean(), "--", "mean")):
         text = f"{label} {words.duration(float(value))}"
         ax.axvline(value / unit.us, color=INK, linestyle=dash, linewidth=1.2, label=text)
     ax.set_xlabel(f"run time of an attempt ({unit.name})")
@@ -190,9 +191,9 @@ def run_time(timeline: Timeline) -> Figure:
     return Figure(
         "run-time",
         "Run times",
-        "How long attempts ran, measured by their worker."
+        "How long attempts ran, measured by their worker; median and mean are of those used."
         + (" The time axis is logarithmic." if ax.get_xscale() == "log" else ""),
-        style.to_svg(figure, "run-time", f"run times, median {np.median(both) / 1e6:.3g} s"),
+        style.to_svg(figure, "run-time", f"run times, median {np.median(told) / 1e6:.3g} s"),
     )
 
 
@@ -296,7 +297,8 @@ def _budget_line(ax: Any, record: Record, currency: str, spent: float) -> None:
     budget = record.budget.get(currency, 0) / 1e6
     if budget:
         top = max(top, budget) if budget < 5 * spent else spent
-        ax.axhline(budget, color=RED, linestyle="--", linewidth=1.3, label=f"budget {budget:,.6g}")
+        label = f"budget {budget:,.6g} {currency}"
+        ax.axhline(budget, color=RED, linestyle="--", linewidth=1.3, label=label)
     ax.set_ylim(0, top * 1.08)
 
 

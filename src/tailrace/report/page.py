@@ -267,11 +267,17 @@ def _facts(record: Record) -> Html:
 
 
 def _data(record: Record) -> Html:
-    lines = "tailrace results --csv > results.csv\ntailrace results --json > results.json"
+    results = f"tailrace results {record.bag}"
+    lines = f"{results} --csv > results.csv\n{results} --json > results.json"
     return tag(
         "footer",
         tag("h2", "The data"),
         tag("p", "One row per task with parameters, value, outcome, times and cost:"),
         tag("pre", lines),
-        tag("p", html("Why something happened: "), tag("code", "tailrace explain"), cls="soft"),
+        tag(
+            "p",
+            html("Why something happened: "),
+            tag("code", f"tailrace explain {record.bag}"),
+            cls="soft",
+        ),
     )

@@ -17,7 +17,8 @@ def room(state: State, bag: Bag, host: Host) -> int:
     """How many more tasks of this bag the host may be sent now.
 
     Attempts ahead of what can run are sent only to a host that holds nothing but this bag's: with
-    mixed needs nobody could say which of them would run next.
+    mixed needs nobody could say which of them would run next. Nor does a later bag fill the host
+    ahead of an earlier one, which would then wait until all of that is done.
     """
     offer, trial = host.offer, bag.trials.get(host.kind, brakes.UNTRIED)
     if offer is None or not host.able or not fleet.admits_pool(bag, host):
@@ -25,7 +26,7 @@ def room(state: State, bag: Bag, host: Host) -> int:
     if bag.replication is not None and not bag.replication.admits_first(state, bag, host):
         return 0
     if (trial is None or not bag.terms.trial_us) and not host.probing:
-        if _holds_only(host, bag):
+        if _holds_only(host, bag) and not fleet.earlier_hungry(state, bag, host):
             return held_at_most(bag, slots_in(bag.terms.needs, offer)) - len(host.live)
         return free_slots(state, bag, host)
     if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):

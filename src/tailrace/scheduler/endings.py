@@ -26,6 +26,8 @@ def ended(state: State, event: Ended) -> None:
     dispatch.forget(state, bag, host, attempt)
     if bag.replication is not None:
         bag.replication.over(state, bag, attempt, succeeded=event.outcome is SUCCEEDED)
+    if host.retired and not host.live:
+        leases.emptied(state, host)
     outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)

@@ -13,7 +13,7 @@ MOST_HOSTS = 20
 REMEDY = {
     BagPhase.PAUSED: "`tailrace resume` lets it go on",
     BagPhase.BRAKED: "mend what is wrong, then `tailrace resume`",
-    BagPhase.STOPPED: "a larger budget lets it go on",
+    BagPhase.STOPPED: "run it anew with a larger budget, or `tailrace resume` it at a lower price",
     BagPhase.CANCELLED: "`tailrace resume` takes it up again",
 }
 
@@ -179,8 +179,7 @@ def explain_host(state: State, host: Host, now: int) -> list[str]:
     there = "connected" if host.present else "not connected"
     lines = [
         f"Host {host.id} of pool {host.pool} is {there}; it offers {describe(host.capacity)}.",
-        f"It holds {_attempts(len(host.live))}; {host.succeeded} succeeded on it, "
-        f"{host.booked} failures are booked on it.",
+        f"It holds {_attempts(len(host.live))}; {_booked(host.booked)} booked on it.",
     ]
     if host.excluded:
         left, times = _left(host, now), host.exclusions
@@ -192,6 +191,10 @@ def explain_host(state: State, host: Host, now: int) -> list[str]:
     elif host.offer is not None:
         lines.append(f"It waits for work: {_idle(state, host)}.")
     return lines
+
+
+def _booked(count: int) -> str:
+    return "1 failure is" if count == 1 else f"{count} failures are"
 
 
 def _idle(state: State, host: Host) -> str:

@@ -48,6 +48,13 @@ def retire(state: State, host: Host) -> None:
     state.supply = True
 
 
+def take_back(state: State, host: Host) -> None:
+    """Its lease was about to be given back, and is wanted after all."""
+    host.retired = False
+    _count_in(state, host)
+    state.supply = True
+
+
 def move_to_lease(state: State, host: Host, lease: int | None) -> None:
     if host.lease is not None:
         state.on_lease.get(host.lease, {}).pop(host.id, None)
@@ -162,6 +169,17 @@ def hungry(state: State) -> Iterator[Bag]:
         else:
             bag.queued = False
             del state.hungry[place]
+
+
+def earlier_hungry(state: State, bag: Bag, host: Host) -> bool:
+    """Is there work for this host of a bag that came before?"""
+    for number in state.hungry:
+        if number >= bag.id:
+            return False
+        other = state.bags[number]
+        if other.hungry and slots(other, host):
+            return True
+    return False
 
 
 def used(state: State, host: Host) -> dict[str, int]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
-from tailrace.quantities import show_money
+from tailrace.quantities import show_duration, show_money
 from tailrace.scheduler import brakes, fleet, money
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
@@ -38,13 +40,15 @@ def fit_fleet(state: State) -> None:
 
 def _fit(state: State, bag: Bag) -> None:
     wanted = fixed.fleet(state, bag)
+    if bag.runs:
+        _take_back(state, bag)
     poor = []
     for name in dict.fromkeys((*wanted, *(state.leases[lease].pool for lease in bag.leases))):
         there, count = standing(state, bag, name), wanted.get(name, 0)
         if len(there) < count and not _acquire(state, bag, state.pools[name], count - len(there)):
             poor.append(state.pools[name])
         for row in _surplus(state, bag, there, count):
-            release(state, row, f"bag {bag.id} is {bag.phase}")
+            _give_back(state, bag, row)
     if poor and len(poor) == sum(count > 0 for count in wanted.values()):
         _stop_if_stuck(state, bag, poor[0])
 
@@ -53,6 +57,38 @@ def _surplus(state: State, bag: Bag, there: list[LeaseRow], wanted: int) -> list
     """While the bag runs, a machine that works for it is not sent away."""
     rows = [row for row in there if not bag.runs or not busy(state, row)]
     return rows[max(len(rows) - (len(there) - wanted), 0) :] if len(there) > wanted else []
+
+
+def _give_back(state: State, bag: Bag, row: LeaseRow) -> None:
+    """What other bags run on it may end first; nothing more is sent there."""
+    hosts = list(state.on_lease.get(row.lease, {}).values())
+    if any(_works_for_others(state, bag, host) for host in hosts):
+        for host in hosts:
+            fleet.retire(state, host)
+    else:
+        release(state, row, f"bag {bag.id} is {bag.phase}")
+
+
+def _take_back(state: State, bag: Bag) -> None:
+    for lease in bag.leases:
+        for host in state.on_lease.get(lease, {}).values():
+            if host.retired and state.leases[lease].state in STANDING:
+                fleet.take_back(state, host)
+
+
+def _works_for_others(state: State, bag: Bag, host: Host) -> bool:
+    return any(other != bag.id and state.bags[other].runs for other in _bags_on(host))
+
+
+def _bags_on(host: Host) -> Iterator[int]:
+    yield from host.plain
+    yield from (attempt.bag for attempt in host.grown.values())
+
+
+def emptied(state: State, host: Host) -> None:
+    """A host that gets nothing more has ended its last: its lease can be given back."""
+    if host.lease in state.leases:
+        state.fleet_due[state.leases[host.lease].bag] = None
 
 
 def busy(state: State, row: LeaseRow) -> bool:
@@ -92,13 +128,22 @@ def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
     if state.now < state.grace_until_us and _some_may_call(state):
         state.timers.set(state.grace_until_us, Alarm.ACQUIRE, pool.name)
         return
-    currency = pool.billing.currency
-    budget = show_money(currency, bag.terms.budget[currency])
-    spent = show_money(currency, money.spent(state, bag, currency))
-    bag.phase = BagPhase.STOPPED
-    bag.why = f"the budget of {budget} does not pay for another lease: {spent} spent"
+    bag.phase, bag.why = BagPhase.STOPPED, _too_dear(state, bag, pool)
     state.out.append(StopBag(bag.id, bag.why))
     state.out.append(Remember(bag.row()))
+
+
+def _too_dear(state: State, bag: Bag, pool: Pool) -> str:
+    """What a lease would cost, what there is, and what would do."""
+    currency, cost = pool.billing.currency, pool.billing.cost(pool.lease_us)
+    spent, bound = money.spent(state, bag, currency), money.committed(state, bag, currency)
+    sums = (bag.terms.budget[currency], cost, spent, bound, cost + spent + bound)
+    budget, price, paid, owed, needed = (show_money(currency, sum_) for sum_ in sums)
+    return (
+        f"the budget of {budget} does not pay for another lease: {price} for "
+        f"{show_duration(pool.lease_us)} of pool {pool.name}, with {paid} spent and {owed} "
+        f"committed; it takes a budget of {needed}, or a lower price"
+    )
 
 
 def _some_may_call(state: State) -> bool:

@@ -106,14 +106,21 @@ class Embedded:
         self.world.tell(BagChanged(number, Change.RESUME))
 
     def _hold_others(self, number: int) -> None:
-        for bag in self.world.state.bags.values():
-            if bag.id != number and bag.runs:
-                why = f"interrupted; `tailrace resume {bag.id}` goes on"
-                self.world.tell(BagChanged(bag.id, Change.PAUSE, why=why))
+        for bag in self.others_running(number):
+            why = f"interrupted; `tailrace resume {bag}` goes on"
+            self.world.tell(BagChanged(bag, Change.PAUSE, why=why))
 
-    def interrupt(self, number: int) -> None:
-        """A clean stop: running tasks are ended as preempted, and everything is kept."""
-        self.world.tell(BagChanged(number, Change.PAUSE, why="interrupted"))
+    def interrupt(self, number: int) -> list[int]:
+        """A clean stop: running tasks are ended as preempted, and everything is kept. Also those of
+        other bags, which it names: `rest` would wait for them."""
+        others = self.others_running(number)
+        for bag in (number, *others):
+            self.world.tell(BagChanged(bag, Change.PAUSE, why="interrupted"))
+        return others
+
+    def others_running(self, number: int) -> list[int]:
+        """Bags that a `retry` has brought to this server while it runs."""
+        return [bag.id for bag in self.world.state.bags.values() if bag.id != number and bag.runs]
 
     def kill(self) -> None:
         self._kill = True
@@ -128,8 +135,13 @@ class Embedded:
             await self.world.news(GLANCE_S)
         return self.world.state.bags[number].phase
 
+    def waits_for(self, number: int) -> list[int]:
+        """The bags that still run when this one does no more."""
+        return self.others_running(number) if self._ended(number) else []
+
     def _resting(self, number: int) -> bool:
-        if not self.world.at_rest():
-            return False
+        return self.world.at_rest() and self._ended(number)
+
+    def _ended(self, number: int) -> bool:
         bag = self.world.state.bags.get(number)
         return bag is not None and bag.phase in RESTING

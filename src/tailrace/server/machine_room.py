@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from tailrace.drivers.driver import Driver
-from tailrace.scheduler.decisions import Acquire, Release
+from tailrace.scheduler.decisions import Acquire, Release, Renew
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.server.leasing import Act, Difference, reconcile
@@ -61,6 +61,8 @@ class MachineRoom:
     def _call(self, driver: Driver, call: object) -> None:
         if isinstance(call, Acquire):
             self._start(driver, call.lease, call.ends_us)
+        elif isinstance(call, Renew):
+            driver.renew(call.lease, call.ends_us)
         elif isinstance(call, Release):
             driver.stop(call.lease)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from tailrace.errors import StoreError
 
 
+@cache
 def steps() -> list[tuple[int, str]]:
     folder = resources.files("tailrace.server") / "sql"
     names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))

@@ -76,6 +76,10 @@ class HostWork(msgspec.Struct, frozen=True):
     live: int = 0
 
 
+class OlderStore(StoreError):
+    """Written by an earlier version: it must be brought up to date before it can be read."""
+
+
 def open_store(folder: Path) -> sqlite3.Connection:
     """For reading, beside a server or without one."""
     path = folder / "store.db"
@@ -88,7 +92,8 @@ def open_store(folder: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise damaged(folder, error) from error
     if version < migrations.newest():
-        raise StoreError(
+        link.close()
+        raise OlderStore(
             f"{path}: the store has version {version}, this tailrace reads {migrations.newest()}.",
             remedy="`tailrace resume` brings it up to date; if a run begins just now, try again.",
         )

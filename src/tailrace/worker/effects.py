@@ -30,7 +30,7 @@ class Start(NamedTuple):
 
 class Kill(NamedTuple):
     """End a started attempt: TERM, then KILL after the grace. It ends with this outcome, unless it
-    ended by itself before the signal reached it."""
+    ended by itself before the signal reached it, or waits and never began: then it is cancelled."""
 
     attempt: int
     grace_s: float
