@@ -49,7 +49,8 @@ class World:
         self.scenario = scenario
         self.engine = Engine()
         self.scheduler = Scheduler(check=check)
-        self.hosts: dict[str, SimulatedHost] = {}
+        self.hosts: dict[str, SimulatedHost] = {}  # those there are, or will be again
+        self.every_host: list[SimulatedHost] = []  # with those that are gone for good
         self.records: list[Record] = []
         self.told = 0  # events that the scheduler has handled
         self.watch: Callable[[AnyEvent, list[Any], int], None] | None = None  # a trace
@@ -174,6 +175,7 @@ class World:
             self.engine, self._up, self._down, self._noticed, tag=host, arrived=False
         )
         self.hosts[host.name] = host
+        self.every_host.append(host)
         self._let_live(host, machines.failures, Cause.FAILURE)
         self._let_live(host, machines.owner, Cause.OWNER)
         return host
