@@ -146,12 +146,6 @@ def _type(table: Table, place: Place) -> MachineType:
     offset = table.read("offset", number, 0.0)
     noise = _law(table, "noise", place, Constant(1.0), number)
     spread = _law(table, "spread", place, Constant(1.0), number)
-    if (
-        (slope, offset) == (1.0, 0.0)
-        and isinstance(noise, Constant)
-        and isinstance(spread, Constant)
-    ):
-        return REFERENCE
     return MachineType(slope, offset, noise, spread)
 
 
