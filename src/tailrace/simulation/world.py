@@ -72,6 +72,7 @@ class World:
         self._unread: list[AnyEvent] = []  # until they are polled
         self._soon: list[AnyEvent] = []  # caused by what is being done now
         self._handling = False
+        self._served: dict[str, SimulatedHost] = {}  # by the decisions being done now
         self._leased: dict[int, SimulatedHost] = {}
         count = sum(tasks.terms.count for tasks in scenario.bags)
         self._left = min(count, scenario.stop.tasks or count)  # results to come
@@ -301,6 +302,8 @@ class World:
         host = self.hosts.get(new.host)
         if host is None:
             return  # it is gone, and the news is on its way
+        if host.pool.slots > 1:
+            self._served[host.name] = host
         sent = Sent(new.attempt, new.bag, new.index, host)
         job = Job(host.works[new.bag - 1][new.index], sent)
         if self.scenario.dispatch_us:
@@ -414,6 +417,15 @@ class World:
             act = acts.get(type(decision))
             if act is not None:
                 act(decision)
+        if self._served:
+            self._offer_the_rest()
+
+    def _offer_the_rest(self) -> None:
+        """A host that was sent something, and has room for more, asks again."""
+        served, self._served = self._served, {}
+        for host in served.values():
+            if host.machine.free:
+                self._report(host.offer)
 
     def _ring(self, alarm: int) -> None:
         """A later alarm was overtaken by an earlier one, or is not needed any more."""
