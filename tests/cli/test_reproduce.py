@@ -51,6 +51,26 @@ def test_the_environment_is_the_workers(tmp_path: Path) -> None:
     assert "its value: {'x': 6}" in told.err
 
 
+def test_a_task_may_leave_what_it_likes_beside_its_result(tmp_path: Path) -> None:
+    (tmp_path / "jobs.txt").write_text(
+        "echo 5 > $TAILRACE_RESULT; echo hi > $TAILRACE_RESULT.log\n"
+        "mkdir -p $TAILRACE_RESULT/sub\n"
+        "ln -s nowhere $TAILRACE_RESULT\n"
+    )
+    tailrace(tmp_path, "run", "--quiet", "--commands", "jobs.txt")
+    (tmp_path / "tmp").mkdir()
+    said = []
+    for task in "012":
+        told = tailrace(tmp_path, "reproduce", task, TMPDIR=str(tmp_path / "tmp"))
+        assert told.code == 0, told.err
+        said.append(told.err)
+    assert "its value: 5\n" in said[0]
+    for text in said[1:]:
+        assert "its value cannot be used: $TAILRACE_RESULT is not a file" in text
+        assert "the run had: task failed" in text
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_the_environment_is_that_of_the_run_and_what_differs_is_named(tmp_path: Path) -> None:
     run = ["run", "--quiet", "--", "printenv MINE; echo {}", ":::", "a"]
     assert tailrace(tmp_path, *run, MINE="then", ONLY="then").code == 0
