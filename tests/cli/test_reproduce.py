@@ -90,6 +90,25 @@ def test_an_attempt_made_by_resume_has_the_environment_of_resume(tmp_path: Path)
     assert tailrace(tmp_path, "reproduce", "0", MINE="later").code == 0
 
 
+def test_equal_environments_are_kept_once(tmp_path: Path) -> None:
+    for mine in ("one", "one", "two", "two"):
+        run = tailrace(
+            tmp_path, "run", "--quiet", "--", "printenv MINE # {}", ":::", "a", MINE=mine
+        )
+        assert run.code == 0, run.err
+    kept = list((tmp_path / ".tailrace/environments").iterdir())
+    assert len(kept) == 4 and len({file.stat().st_ino for file in kept}) == 2
+    told = [tailrace(tmp_path, "reproduce", f"{bag}/0", MINE="now").out for bag in (1, 2, 3, 4)]
+    assert told == ["one\n", "one\n", "two\n", "two\n"]
+
+
+def test_a_folder_of_runs_that_is_open_to_all_is_closed(tmp_path: Path) -> None:
+    (tmp_path / ".tailrace").mkdir()
+    (tmp_path / ".tailrace").chmod(0o755)
+    assert tailrace(tmp_path, "run", "--quiet", "--", "echo", ":::", "a").code == 0
+    assert stat.S_IMODE((tmp_path / ".tailrace").stat().st_mode) == 0o700
+
+
 def test_environments_are_for_their_owner_alone_and_may_be_deleted(tmp_path: Path) -> None:
     assert tailrace(tmp_path, "run", "--quiet", "--", "echo", ":::", "a", SECRET="s3cret").code == 0
     kept = tmp_path / ".tailrace/environments"
