@@ -188,7 +188,8 @@ def test_successes_of_a_host_are_counted(tmp_path: Path) -> None:
 
 def test_explain_takes_bags_tasks_and_hosts(swept: Path) -> None:
     assert "The bag is finished." in ask(swept, "explain").out
-    assert ask(swept, "explain", "sweep").out == ask(swept, "explain", "1").out
+    both = "(task 1: `tailrace explain 1/1`)\n"
+    assert ask(swept, "explain", "sweep").out + both == ask(swept, "explain", "1").out
     task = ask(swept, "explain", "1/1").out
     assert "Nothing runs now" in task and "failed for good" in task
     assert task.count("was sent to") == 2 and "cost " in task
