@@ -2,9 +2,11 @@
 
 A worker whose server dies, however it dies, sees the pipe close and ends with its tasks. So the end
 of a local lease is kept by the server, which stops the worker then, and by the pipe; nothing here
-looks at `ends_us`. A server that is stopped but not dead (SIGSTOP) holds the pipe open and
-keeps no end until it goes on. Each place (`workers/1`, `workers/2`, …) keeps its folder from run to run:
-a new worker there first delivers what an earlier one had spooled.
+looks at `ends_us`. A server that is stopped but not dead (SIGSTOP) holds the pipe open and keeps
+no end until it goes on.
+
+Each place (`workers/1`, `workers/2`, …) keeps its folder from run to run: a new worker there first
+delivers what an earlier one had spooled.
 """
 
 from __future__ import annotations
