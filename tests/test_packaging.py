@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -29,6 +30,29 @@ def test_the_demo_runs_without_a_clone(installed: Path, tmp_path: Path) -> None:
     done = subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert list((tmp_path / "tailrace-demo/.tailrace/reports").glob("*.html"))
+
+
+def test_the_command_runs_in_a_fresh_environment(tmp_path: Path) -> None:
+    """Dependencies are those at hand, so that nothing is fetched."""
+    fresh = tmp_path / "fresh"
+    made = subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(fresh)], capture_output=True, text=True
+    )
+    if made.returncode:
+        pytest.skip(f"no virtual environment can be made here: {made.stdout}{made.stderr}")
+    site = Path(sysconfig.get_path("purelib", vars={"base": str(fresh)}))
+    pip = [sys.executable, "-m", "pip", "--python", str(fresh / "bin/python"), "install"]
+    pip += ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", str(ROOT)]
+    (site / "at-hand.pth").write_text(sysconfig.get_path("purelib"))
+    done = subprocess.run([*pip, "--ignore-installed"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    command = [str(fresh / "bin/tailrace"), "--help"]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert "Usage: tailrace" in told.stdout
+    where = [str(fresh / "bin/python"), "-c", "import tailrace; print(tailrace.__file__)"]
+    loaded = subprocess.run(where, cwd=tmp_path, capture_output=True, text=True).stdout
+    assert loaded.startswith(str(site))
 
 
 def test_the_worker_zips_into_one_file(tmp_path: Path) -> None:

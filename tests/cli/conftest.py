@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,9 +51,21 @@ class Answer(NamedTuple):
         return json.loads(self.out)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nobody's settings are read, and what commands keep for their user goes when the tests go."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.delenv("XDG_CONFIG_DIRS", raising=False)
+        temporary = str(tmp_path_factory.mktemp("tmp"))
+        patch.setenv("TMPDIR", temporary)
+        patch.setattr(tempfile, "tempdir", temporary)  # asked for before, it is remembered
+        yield
+
+
 def clean_environment(extra: dict[str, str]) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TAILRACE_", "XDG_CONFIG"))}
-    return {**kept, "XDG_CONFIG_HOME": "/nonexistent", "TAILRACE_REPORT": "false", **extra}
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TAILRACE_")}
+    return {**kept, "TAILRACE_REPORT": "false", **extra}
 
 
 def tailrace(folder: Path, *words: str, **env: str) -> Answer:

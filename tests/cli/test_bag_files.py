@@ -59,6 +59,31 @@ def test_check_of_a_wrong_file_names_file_line_and_remedy(tmp_path: Path) -> Non
     assert "tailrace init" in ask(tmp_path, "check").err
 
 
+def test_a_csv_below_the_parameters_is_told_where_it_belongs(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("a,b\n1,2\n")
+    file = tmp_path / "bag.toml"
+    file.write_text('command = "echo {a}"\n[parameters]\ncsv = "d.csv"\n')
+    told = ask(tmp_path, "check", "bag.toml")
+    assert told.code == 2 and 'csv = "d.csv" belongs above [parameters]' in told.err
+    file.write_text('command = "echo"\n[parameters]\ncsv = "d.csv"\n')
+    told = ask(tmp_path, "check", "bag.toml")
+    assert told.code == 2 and "move it above [parameters]" in told.err
+    file.write_text('command = "wc {csv}"\n[parameters]\ncsv = "d.csv"\n')
+    assert ask(tmp_path, "check", "bag.toml").code == 0, "a parameter may be called so"
+
+
+def test_the_name_of_a_bag_is_that_of_its_program(tmp_path: Path) -> None:
+    for line, name in (
+        ("echo 5 > $TAILRACE_RESULT; echo {} > $TAILRACE_RESULT.log", "echo"),
+        ("sleep 0.5 # {}", "sleep"),
+        ("python3 models/decay.py {} > decay.csv", "decay"),
+        ("LANG=C ./simulate {} >out.txt", "simulate"),
+        ("$HOME/bin/x.sh {}", "x"),
+    ):
+        told = ask(tmp_path, "run", "--dry-run", "--json", "--", line, ":::", "1")
+        assert told.code == 0 and told.json["name"] == name, (line, told)
+
+
 def test_wrong_settings_of_a_bag_are_found_by_check(tmp_path: Path) -> None:
     (tmp_path / "bag.toml").write_text('command = "true"\n[settings]\ncores = "lots"\n')
     told = ask(tmp_path, "check")

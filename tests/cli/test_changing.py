@@ -29,6 +29,15 @@ def test_retry_of_named_tasks_only(copied: Path) -> None:
     assert told.code == 2 and "task 0 of bag 1 has not failed" in told.err
 
 
+def test_a_number_that_is_a_bag_and_a_failed_task_is_told_as_both(tmp_path: Path) -> None:
+    for _ in range(2):
+        tailrace(tmp_path, "run", "--quiet", "--", "exit {}", ":::", "1", "1")
+    told = ask(tmp_path, "retry", "1").out
+    assert "2 tasks of bag 1 will be tried again" in told
+    assert "(task 1: `tailrace retry 2/1`)" in told
+    assert "(task" not in ask(tmp_path, "retry", "2/1").out
+
+
 def test_retry_that_matches_nothing_says_what_there_is(copied: Path) -> None:
     told = ask(copied, "retry", "--match", "disk full")
     assert told.code == 2

@@ -58,6 +58,18 @@ def test_after_a_run_elsewhere_by_a_path_every_hint_can_be_typed(
     assert again is not None and type_in(bag.parent, again[1]).returncode == 1
 
 
+def test_hints_and_what_they_are_for_stand_in_columns(installed: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a-place/below"
+    folder.mkdir(parents=True)
+    assert tailrace(folder, "run", "--quiet", "--", "exit {}", ":::", "0", "1").code == 1
+    for words in ("status", "status 1"):
+        told = type_in(folder, f"{installed} {words}").stdout
+        steps = [line for line in told.splitlines() if "bin/tailrace " in line]
+        assert len(steps) == 2, told
+        begins = {re.search(r"  +(try|see) ", line).start(1) for line in steps}  # type: ignore[union-attr]
+        assert len(begins) == 1, told
+
+
 def test_errors_name_the_command_as_it_can_be_typed(installed: Path, tmp_path: Path) -> None:
     told = type_in(tmp_path, "env/bin/tailrace results")
     assert told.returncode == 2 and "Start one with `env/bin/tailrace run`" in told.stderr

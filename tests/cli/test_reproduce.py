@@ -51,6 +51,26 @@ def test_the_environment_is_the_workers(tmp_path: Path) -> None:
     assert "its value: {'x': 6}" in told.err
 
 
+def test_a_task_may_leave_what_it_likes_beside_its_result(tmp_path: Path) -> None:
+    (tmp_path / "jobs.txt").write_text(
+        "echo 5 > $TAILRACE_RESULT; echo hi > $TAILRACE_RESULT.log\n"
+        "mkdir -p $TAILRACE_RESULT/sub\n"
+        "ln -s nowhere $TAILRACE_RESULT\n"
+    )
+    tailrace(tmp_path, "run", "--quiet", "--commands", "jobs.txt")
+    (tmp_path / "tmp").mkdir()
+    said = []
+    for task in "012":
+        told = tailrace(tmp_path, "reproduce", task, TMPDIR=str(tmp_path / "tmp"))
+        assert told.code == 0, told.err
+        said.append(told.err)
+    assert "its value: 5\n" in said[0]
+    for text in said[1:]:
+        assert "its value cannot be used: $TAILRACE_RESULT is not a file" in text
+        assert "the run had: task failed" in text
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_the_environment_is_that_of_the_run_and_what_differs_is_named(tmp_path: Path) -> None:
     run = ["run", "--quiet", "--", "printenv MINE; echo {}", ":::", "a"]
     assert tailrace(tmp_path, *run, MINE="then", ONLY="then").code == 0
@@ -68,6 +88,25 @@ def test_an_attempt_made_by_resume_has_the_environment_of_resume(tmp_path: Path)
     assert tailrace(tmp_path, "retry").code == 0
     assert tailrace(tmp_path, "resume", "--quiet", MINE="now").code == 0
     assert tailrace(tmp_path, "reproduce", "0", MINE="later").code == 0
+
+
+def test_equal_environments_are_kept_once(tmp_path: Path) -> None:
+    for mine in ("one", "one", "two", "two"):
+        run = tailrace(
+            tmp_path, "run", "--quiet", "--", "printenv MINE # {}", ":::", "a", MINE=mine
+        )
+        assert run.code == 0, run.err
+    kept = list((tmp_path / ".tailrace/environments").iterdir())
+    assert len(kept) == 4 and len({file.stat().st_ino for file in kept}) == 2
+    told = [tailrace(tmp_path, "reproduce", f"{bag}/0", MINE="now").out for bag in (1, 2, 3, 4)]
+    assert told == ["one\n", "one\n", "two\n", "two\n"]
+
+
+def test_a_folder_of_runs_that_is_open_to_all_is_closed(tmp_path: Path) -> None:
+    (tmp_path / ".tailrace").mkdir()
+    (tmp_path / ".tailrace").chmod(0o755)
+    assert tailrace(tmp_path, "run", "--quiet", "--", "echo", ":::", "a").code == 0
+    assert stat.S_IMODE((tmp_path / ".tailrace").stat().st_mode) == 0o700
 
 
 def test_environments_are_for_their_owner_alone_and_may_be_deleted(tmp_path: Path) -> None:

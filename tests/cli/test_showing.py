@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
-from tests.cli.conftest import ask, tailrace
+from tests.cli.conftest import ask, clean_environment, tailrace
 
 
 def test_status_counts_every_bag_and_says_what_to_do(swept: Path) -> None:
@@ -186,7 +188,8 @@ def test_successes_of_a_host_are_counted(tmp_path: Path) -> None:
 
 def test_explain_takes_bags_tasks_and_hosts(swept: Path) -> None:
     assert "The bag is finished." in ask(swept, "explain").out
-    assert ask(swept, "explain", "sweep").out == ask(swept, "explain", "1").out
+    both = "(task 1: `tailrace explain 1/1`)\n"
+    assert ask(swept, "explain", "sweep").out + both == ask(swept, "explain", "1").out
     task = ask(swept, "explain", "1/1").out
     assert "Nothing runs now" in task and "failed for good" in task
     assert task.count("was sent to") == 2 and "cost " in task
@@ -237,6 +240,17 @@ def test_every_command_has_help_with_an_example() -> None:
                  "hosts", "report", "replay", "init", "check", "config"):  # fmt: skip
         told = ask(Path("/"), name, "--help")
         assert told.code == 0 and f"`tailrace {name}" in " ".join(told.out.split()), name
+
+
+def test_an_interrupt_while_it_loads_ends_it_without_a_word(tmp_path: Path) -> None:
+    """The first thing that it loads is made to be slow, and its user impatient."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "tailrace", "status"],
+        env=clean_environment({"PYTHONPATH": str(tmp_path)}),
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_as_a_process_of_its_own(swept: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import re
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,6 +120,14 @@ def test_the_commented_bag_file_speaks_of_every_key_too(tmp_path: Path):
     text = write_bag_file("echo {alpha}")
     missing = [key for key in known_keys(tmp_path) if not re.search(rf"\b{key}\b", text)]
     assert missing in ([], ["settings"])
+
+
+def test_every_option_of_the_worker_is_explained():
+    words = [sys.executable, "-m", "tailrace.worker", "--help"]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    listed = set(re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE))
+    explained = {cell.partition("`")[0] for cell in table("reference/worker.md", "option")}
+    assert listed and explained == listed
 
 
 def test_every_command_is_in_the_reference():

@@ -7,7 +7,7 @@ weather    how hostile this seed's world is
 network    loses, doubles, delays and reorders
 tasks      the bags of a run, and what their tasks do when executed
 machine    a host with its disk, its worker (the real agent) and its running tasks
-provider   starts, stops and lists machines
+provider   starts, renews, stops and lists machines
 driver     the server's line to it, which does not always tell the truth
 server     a process around the product's world: boot, death, callers
 loop       the event loop it runs in, in virtual time

@@ -33,9 +33,8 @@ class Driver:
         )
 
     def renew(self, lease: int, ends_us: int) -> None:
-        """This provider renews nothing, as if each such call were lost: its machines keep the end
-        they were given, and what they ran is sent again."""
-        self._call("renew", lease, lambda: None)
+        self._world.oracle.renewal_leaves(lease, ends_us)
+        self._call("renew", lease, lambda: self._world.provider.renew(lease, ends_us))
 
     def stop(self, lease: int) -> None:
         self._call("stop", lease, lambda: self._world.provider.stop(lease))

@@ -78,6 +78,7 @@ class Oracle:
         self.live: dict[int, None] = {}
         self.leases: dict[int, str] = {}
         self.paid_by: dict[int, int] = {}  # the bag of each lease
+        self.ends: dict[int, int] = {}  # of each lease, by the wall
         self.runs: dict[int, Run] = {}
         self.running: dict[Task, list[int]] = defaultdict(list)
         self.forgot = 0
@@ -98,7 +99,7 @@ class Oracle:
                 _, outcome = self.results.pop((a, b))
                 hold(outcome != "succeeded", Rule.ONE_RESULT, f"the success of {(a, b)} was voided")
             elif kind == "lease":
-                self.leases[a], self.paid_by[a] = b, c
+                self.leases[a], self.paid_by[a], self.ends[a] = b, c, d
             elif kind == "phase":
                 self.phases[a] = b
             elif kind == "bag":
@@ -149,11 +150,16 @@ class Oracle:
         hold(known, Rule.COMMIT_FIRST, f"lease {lease} started before it was committed")
         return self.paid_by[lease]
 
+    def renewal_leaves(self, lease: int, ends_us: int) -> None:
+        known = ends_us <= self.ends.get(lease, 0)
+        hold(known, Rule.COMMIT_FIRST, f"lease {lease} renewed before it was committed")
+
     def publication_begins(self, attempt: int) -> None:
         sent = self.sent[attempt]
         there = self.results.get((sent.bag, sent.index))
         accepted = there == (attempt, "succeeded")
-        hold(accepted, Rule.COMMIT_FIRST, f"attempt {attempt} published, its task has {there}")
+        rule = Rule.COMMIT_FIRST if there is None else Rule.PUBLISHED
+        hold(accepted, rule, f"attempt {attempt} published, its task has {there}")
 
     # what machines do
 

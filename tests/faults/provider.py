@@ -1,7 +1,10 @@
-"""Who lends machines: starts, stops, lists. It does what it is told, but the teller may not hear.
+"""Who lends machines: starts, renews, stops, lists. It does what it is told, but the teller may not
+hear.
 
 The lease is the key: starting what runs already, or was stopped, starts nothing. A machine ends by
-itself at the end it was given.
+itself at the end it was given, or renewed to. Most providers keep that end themselves, and a worker
+knows nothing of it; a few renew nothing, as if each such call were lost, and their workers are told
+their end and leave in time.
 """
 
 from __future__ import annotations
@@ -20,24 +23,40 @@ class Provider:
         self._world = world
         self._tells = world.engine.chance(0.5)  # the driver sees machines end
         self.machines: dict[int, Machine] = {}  # by lease
-        self._used: dict[int, None] = {}
+        self._renews = world.engine.chance(0.8)
+        self._ends: dict[int, int] = {}  # of all leases ever started
         self._billing = {pool.name: pool.billing for pool in world.pools}
         self._began: dict[int, int] = {}
         self.bills: dict[int, int] = {}  # micro-units by bag
 
     def start(self, lease: int, pool: str, bag: int, ends_us: int) -> None:
         engine = self._world.engine
-        if lease in self._used:
+        if lease in self._ends:
             return
-        self._used[lease] = None
-        ends_at = engine.now + max(ends_us - self._world.wall(), 0)
-        machine = Machine(self._world, f"L{lease}", pool, lease, ends_at)
+        ends_at = self._ends[lease] = self._moment(ends_us)
+        known_end = None if self._renews else ends_at
+        machine = Machine(self._world, f"L{lease}", pool, lease, known_end)
         machine.paid_by, self._began[lease] = bag, engine.now
         engine.note("provider starts", lease)
         self.machines[lease] = machine
         self._world.machines[machine.host] = machine
         engine.after(engine.one_in(2), machine.boot)
-        engine.at(ends_at, self.stop, lease)
+        engine.at(ends_at, self._time_is_up, lease)
+
+    def renew(self, lease: int, ends_us: int) -> None:
+        """Never to an earlier end."""
+        if self._renews and lease in self.machines and self._moment(ends_us) > self._ends[lease]:
+            self._ends[lease] = self._moment(ends_us)
+            self._world.engine.note("provider renews", lease)
+            self._world.engine.at(self._ends[lease], self._time_is_up, lease)
+
+    def _moment(self, wall_us: int) -> int:
+        return self._world.engine.now + max(wall_us - self._world.wall(), 0)
+
+    def _time_is_up(self, lease: int) -> None:
+        """Unless it was renewed meanwhile."""
+        if self._world.engine.now >= self._ends[lease]:
+            self.stop(lease)
 
     def stop(self, lease: int) -> None:
         machine = self.machines.pop(lease, None)

@@ -89,9 +89,11 @@ def draw_pools(random: Random) -> tuple[Pool, ...]:
     own = Pool("own", max=0, silent_after_us=silent, late_results=random.choice(late))
     leased = Pool(
         "leased",
-        billing=Billing(price=random.choice((0, 1000)), unit_us=MINUTE),
+        billing=Billing(
+            price=random.choice((0, 1000)), unit_us=random.choice((10 * SECOND, MINUTE))
+        ),
         max=random.choice((0, 1, 2)),
-        lease_us=random.choice((1, 3, 60)) * MINUTE,
+        lease_us=random.choice((30 * SECOND, 30 * SECOND, MINUTE, 3 * MINUTE, 60 * MINUTE)),
         silent_after_us=silent,
         late_results=random.choice(late),
     )

@@ -83,8 +83,10 @@ def _read(stream: IO[str], into: list[str]) -> None:
 class Folder:
     """A folder with runs, and the command used in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, temporary: Path) -> None:
+        """`temporary` is for what commands keep elsewhere."""
         self.path = path
+        self._env = {**os.environ, "TMPDIR": str(temporary), MARK: str(path)}
         self.started: list[Run] = []
 
     def write(self, name: str, text: str) -> Path:
@@ -92,7 +94,7 @@ class Folder:
         return self.path / name
 
     def start(self, *words: str, **env: str) -> Run:
-        run = Run(words, self.path, {**os.environ, **env, MARK: str(self.path)})
+        run = Run(words, self.path, {**self._env, **env})
         self.started.append(run)
         return run
 
@@ -175,8 +177,8 @@ def _is_in(folder: Path, path: str) -> bool:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Folder]:
-    made = Folder(tmp_path)
+def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Folder]:
+    made = Folder(tmp_path, tmp_path_factory.mktemp("tmp"))
     yield made
     made.end()
     made.nothing_is_left()

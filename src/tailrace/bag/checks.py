@@ -67,9 +67,21 @@ def _check_known(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
                 raise origin.bad(
                     path,
                     f"{{{field.name}}} is not a parameter",
+                    f"{_csv_below(sweep)}"
                     f"parameters are {', '.join(known)}{near(field.name, known)}; "
                     f"for literal braces write {{{{{field.name}}}}}",
                 )
+
+
+def _csv_below(sweep: Sweep) -> str:
+    """Written below [parameters], the name of the file is the value of a parameter `csv`."""
+    place = sweep.place_of("csv")
+    if place is None or not isinstance(place.column, Listed):
+        return ""
+    alone = place.column.values[0] if len(place.column.values) == 1 else None
+    if not (isinstance(alone, str) and alone.endswith((".csv", ".tsv"))):
+        return ""
+    return f'if {alone} lists parameters, csv = "{alone}" belongs above [parameters]; '
 
 
 def _check_formats(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:

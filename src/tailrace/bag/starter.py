@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tailrace.bag.template import BUILT_IN, Template
 from tailrace.errors import BadInput
@@ -99,6 +100,11 @@ _TABLES = """
 """
 
 
+_REDIRECTED = re.compile(r"\d?[<>]+&?\s*[^\s;|&]+")  # with the file's name
+_ASSIGNED = re.compile(r"\w+=")
+_SCRIPT = re.compile(r"[^\W\d][\w-]*\.[^\W\d]")  # a number has a point, too
+
+
 def write_bag_file(command: str) -> str:
     """A bag file for a command, its placeholders found as parameters."""
     if not command.strip():
@@ -122,12 +128,13 @@ def write_bag_file(command: str) -> str:
 def name_for(command: str) -> str:
     """The program's name, or that of the script it runs."""
     words = [
-        word.rpartition("/")[2]
-        for word in command.split()
-        if not word.startswith("-") and "{" not in word
+        word.strip("'\";()").rpartition("/")[2]
+        for word in _REDIRECTED.sub(" ", command).split()
+        if not word.startswith("-") and "{" not in word and not _ASSIGNED.match(word)
     ]
-    scripts = [word for word in words if "." in word.strip(".")]
-    return (scripts or words or ["bag"])[0].partition(".")[0].strip("'\"") or "bag"
+    words = [word for word in words if not word.startswith("$")]
+    scripts = [word for word in words if _SCRIPT.match(word)]
+    return (scripts or words or ["bag"])[0].partition(".")[0] or "bag"
 
 
 def _text(text: str) -> str:

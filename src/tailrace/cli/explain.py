@@ -9,6 +9,7 @@ import click
 
 from tailrace.cli import naming, screen
 from tailrace.cli.choosing import choose
+from tailrace.cli.hints import hint
 from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
@@ -33,7 +34,14 @@ def command(subject: str | None, bag: str | None) -> int:
     with stored() as here:
         for line in _explained(here, _subject(here, subject, bag)):
             click.echo(screen.plain(line))
+        if subject is not None and bag is None and naming.is_bag(here.link, subject):
+            _tell_of_task(here, subject)
     return 0
+
+
+def _tell_of_task(here: Stored, number: str) -> None:
+    if task := naming.also_task(here.link, number):
+        click.echo(f"(task {number}: `{hint(f'explain {task}')}`)")
 
 
 def _subject(here: Stored, text: str | None, bag: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -40,7 +41,7 @@ class Foreground:
         if self._staged:
             return self._stage()
         if not Path(folder).is_dir():
-            self._room.rmdir()
+            self._forget_room()
             raise BadInput(
                 f"{folder}: the folder of the bag is not there any more",
                 remedy="Its tasks run in it; put it back where it was.",
@@ -116,17 +117,20 @@ class Foreground:
             self._look_for_outputs()
             self.notes.append(f"its folder is kept: {self.folder}")
         else:
-            self._room.rmdir()
+            self._forget_room()
+
+    def _forget_room(self) -> None:
+        """With all that a task has left beside its result."""
+        shutil.rmtree(self._room, ignore_errors=True)
 
     def _look_for_value(self) -> None:
-        if not self._result.exists():
-            return
         try:
-            found = value.parse(self._result.read_text("utf-8", "replace"), "$TAILRACE_RESULT")
-            self.notes.append(f"its value: {str(found)[:400]}")
-        except (value.Unusable, OSError) as error:
+            written, found = value.from_file(str(self._result))
+        except value.Unusable as error:
             self.notes.append(f"its value cannot be used: {error}")
-        self._result.unlink(missing_ok=True)
+            return
+        if written:
+            self.notes.append(f"its value: {str(found)[:400]}")
 
     def _look_for_outputs(self) -> None:
         outputs = [{"name": o.name, "required": o.required} for o in self._task.outputs]

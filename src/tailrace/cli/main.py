@@ -69,7 +69,9 @@ def _unknown(name: str) -> None:
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(tailrace.__version__, message="tailrace %(version)s")
 def tailrace_command() -> None:
-    """Run bags of tasks on every machine you can get, inside your budget and your deadline.
+    """Run bags of tasks on every machine you can get, inside your budget.
+
+    It shows the time left against your deadline.
 
     Start with `tailrace demo`, or `tailrace run -- echo {} ::: a b c`.
     """

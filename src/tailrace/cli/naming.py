@@ -18,6 +18,15 @@ def task(link: sqlite3.Connection, text: str, bag: str | None) -> tuple[BagFacts
     return facts, reading.content(link, facts.bag).find(text)
 
 
+def also_task(link: sqlite3.Connection, text: str) -> str | None:
+    """A bag's number that `logs` and `reproduce` would take for a task of the newest bag: its whole
+    name, `3/1`."""
+    newest = choose(link, None)
+    if not (text.isascii() and text.isdigit() and int(text) < newest.count):
+        return None
+    return f"{newest.bag}/{int(text)}"
+
+
 def is_bag(link: sqlite3.Connection, text: str) -> bool:
     return any(text in (str(bag), name) for bag, name in _names(link))
 

@@ -34,9 +34,10 @@ def command(words_: tuple[str, ...], bag: str | None, match: str | None) -> int:
     with stored() as here:
         facts, tasks = _named(here, words_, bag)
         chosen = _failed(here, facts, tasks, match)
+        other = _meant_as_task(here, words_, bag, facts, chosen)
         folder = here.folder
     if not chosen:
-        click.echo(f"Bag {facts.bag} ({screen.plain(facts.name)}) has no failed task.")
+        click.echo(f"Bag {facts.bag} ({screen.plain(facts.name)}) has no failed task.{other}")
         return 0
     from tailrace.cli.changing import change
 
@@ -44,10 +45,26 @@ def command(words_: tuple[str, ...], bag: str | None, match: str | None) -> int:
     what = f"{words.count(len(chosen), 'task')} of bag {facts.bag} will be tried again"
     if taken:
         follow = hint(f"watch {facts.bag}")
-        click.echo(f"{what} by the server that runs; `{follow}` follows it.")
+        click.echo(f"{what} by the server that runs; `{follow}` follows it.{other}")
     else:
-        click.echo(f"{what}. Nothing runs now: `{hint(f'resume {facts.bag}')}` does it.")
+        click.echo(f"{what}. Nothing runs now: `{hint(f'resume {facts.bag}')}` does it.{other}")
     return 0
+
+
+def _meant_as_task(
+    here: Stored, given: tuple[str, ...], bag: str | None, facts: BagFacts, chosen: list[int]
+) -> str:
+    """One number names the bag; told where a failed task of that number is not among those."""
+    if bag is not None or len(given) != 1 or not naming.is_bag(here.link, given[0]):
+        return ""
+    task = naming.also_task(here.link, given[0])
+    if task is None:
+        return ""
+    owner, index = map(int, task.split("/"))
+    failed = [found for found, _, _ in reading.failed(here.link, owner)]
+    if index not in failed or (owner == facts.bag and index in chosen):
+        return ""
+    return f"\n(task {index}: `{hint(f'retry {task}')}`)"
 
 
 def _named(

@@ -44,7 +44,7 @@ class RunCommand(click.Command):
 @click.option("--max-failures", type=int, help="Pause the bag when so many tasks have failed.")
 @click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending).")
 @click.option("--budget", help="All that may be spent: '20 USD'.")
-@click.option("--deadline", help="When it should be done, from now: 2h.")
+@click.option("--deadline", help="When it should be done, from now: 2h. Shown, not enforced.")
 @click.option("--price", help="What this machine costs: '0.10 USD/h'; default 0.")
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, start nothing.")

@@ -21,6 +21,7 @@ from tailrace.server.reading import BagFacts
 HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
 NUMBERS = ("bag", "tasks", "done", "failed", "left", "took")
 MOST_GROUPS = 10
+STEP_WIDE = 24
 
 
 @click.command(
@@ -50,10 +51,14 @@ def show_all(here: Stored) -> None:
         return
     screen.print_table(screen.table(HEAD, [_row(here, facts) for facts in bags], NUMBERS))
     click.echo(f"\n{_server(here)}")
-    _print_next(here, bags[-1])
-    for facts in bags[:-1]:
-        if standing.is_interrupted(facts, served=here.served):
-            _print_step(f"tailrace resume {facts.bag}", standing.going_on(facts))
+    _print_steps(
+        standing.next_steps(bags[-1], served=here.served)
+        + [
+            (f"tailrace resume {facts.bag}", standing.going_on(facts))
+            for facts in bags[:-1]
+            if standing.is_interrupted(facts, served=here.served)
+        ]
+    )
 
 
 def _row(here: Stored, facts: BagFacts) -> tuple[object, ...]:
@@ -83,13 +88,12 @@ def _server(here: Stored) -> str:
     return f"A server runs here now: {here.server.address} (process {here.server.pid})."
 
 
-def _print_next(here: Stored, facts: BagFacts) -> None:
-    for step, what in standing.next_steps(facts, served=here.served):
-        _print_step(step, what)
-
-
-def _print_step(step: str, what: str) -> None:
-    click.echo(f"  {at_hand(step):<24} {what}")
+def _print_steps(steps: list[tuple[str, str]]) -> None:
+    """In two columns, however long the program's path is."""
+    typed = [at_hand(step) for step, _ in steps]
+    wide = max(map(len, typed), default=0)
+    for step, (_, what) in zip(typed, steps, strict=True):
+        click.echo(f"  {step:<{max(wide + 1, STEP_WIDE)}} {what}")
 
 
 def show_one(here: Stored, facts: BagFacts) -> None:
@@ -104,7 +108,7 @@ def show_one(here: Stored, facts: BagFacts) -> None:
     _print_failures(went_wrong(here.link, facts.bag))
     _print_unpublished(here, facts.bag)
     click.echo(f"  {_server(here)}")
-    _print_next(here, facts)
+    _print_steps(standing.next_steps(facts, served=here.served))
 
 
 def _counts(here: Stored, facts: BagFacts) -> str:

@@ -16,7 +16,8 @@ class Driver(Protocol):
     def start(self, lease: int, ends_us: int) -> None: ...
 
     def renew(self, lease: int, ends_us: int) -> None:
-        """A machine that is there ends later; one that is not, or no longer, stays away."""
+        """A machine that is there ends then, if that is later; one that is not, or no longer, stays
+        away. The same end is told again and again: a call may have been lost."""
 
     def stop(self, lease: int) -> None: ...
 

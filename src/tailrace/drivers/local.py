@@ -1,8 +1,12 @@
 """The driver of this machine: a worker is a child process, tied to us by a pipe.
 
-A worker whose server dies, however it dies, sees the pipe close and ends with its tasks; so a local
-lease needs no other end. Each place (`workers/1`, `workers/2`, …) keeps its folder from run to run:
-a new worker there first delivers what an earlier one had spooled.
+A worker whose server dies, however it dies, sees the pipe close and ends with its tasks. So the end
+of a local lease is kept by the server, which stops the worker then, and by the pipe; nothing here
+looks at `ends_us`. A server that is stopped but not dead (SIGSTOP) holds the pipe open and keeps
+no end until it goes on.
+
+Each place (`workers/1`, `workers/2`, …) keeps its folder from run to run: a new worker there first
+delivers what an earlier one had spooled.
 """
 
 from __future__ import annotations
@@ -107,7 +111,7 @@ class LocalDriver:
         return f"its worker ended ({how}){_last_line(self._folder / str(worker.place) / 'log')}"
 
     def renew(self, lease: int, ends_us: int) -> None:
-        """Its end is that of the run, or ours to say."""
+        """No worker here knows its end: the server stops it then, or the pipe does."""
 
     def stop(self, lease: int) -> None:
         """TERM; a worker that does not end by itself is killed, and its tasks with it."""

@@ -8,11 +8,12 @@ from enum import StrEnum
 import msgspec
 
 from tailrace.scheduler.events import LeaseState
-from tailrace.scheduler.rows import LeaseRow
+from tailrace.scheduler.rows import STANDING, LeaseRow
 
 
 class Act(StrEnum):
     START = "start"
+    RENEW = "renew"
     STOP = "stop"
     GONE = "gone"
 
@@ -26,7 +27,8 @@ def reconcile(leases: Iterable[LeaseRow], listed: Iterable[int]) -> list[Differe
     """Of one pool, with no driver call under way.
 
     A wanted lease that is not there is started (again: its number is the driver's key). One that
-    was there is gone. A machine whose lease we ended, or never wrote down, is stopped.
+    was there is gone. A machine whose lease we ended, or never wrote down, is stopped. One whose
+    lease stands is told its end again: a renewal that was committed may never have reached it.
     """
     there = dict.fromkeys(listed)
     known = {row.lease: row for row in leases}
@@ -37,8 +39,7 @@ def reconcile(leases: Iterable[LeaseRow], listed: Iterable[int]) -> list[Differe
 
 def _act(row: LeaseRow, there: dict[int, None]) -> Act | None:
     if row.lease in there:
-        unwanted = row.state in (LeaseState.ENDING, LeaseState.GONE)
-        return Act.STOP if unwanted else None
+        return Act.RENEW if row.state in STANDING else Act.STOP
     if row.state is LeaseState.WANTED:
         return Act.START
     return None if row.state is LeaseState.GONE else Act.GONE

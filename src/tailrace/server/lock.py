@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -27,6 +29,7 @@ class Lock:
         self._path = folder / "server.json"
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # outputs, addresses, a token
+            _close_to_others(folder)
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(
@@ -56,6 +59,14 @@ class Lock:
     def free(self) -> None:
         self._path.unlink(missing_ok=True)
         os.close(self._file)
+
+
+def _close_to_others(folder: Path) -> None:
+    """One that was there before, copied or made by hand, may be open to all."""
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & 0o077:
+        with suppress(OSError):  # somebody else's, who let us in
+            folder.chmod(mode & 0o700)
 
 
 def busy(folder: Path) -> StoreBusy:

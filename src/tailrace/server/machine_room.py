@@ -1,7 +1,7 @@
 """Where the drivers are called: on one thread, one call after another.
 
 What a call fails to do is told; what failed in silence, `list` shows, at the start and every
-minute.
+minute. A renewal that failed shows nowhere: the ends of all that stands are told again then.
 """
 
 from __future__ import annotations
@@ -90,6 +90,8 @@ class MachineRoom:
                 self.gone(one.lease, "its machine is not there any more")
             elif one.act is Act.STOP:
                 driver.stop(one.lease)
+            elif one.act is Act.RENEW:
+                driver.renew(one.lease, ends[one.lease])
             else:
                 self._start(driver, one.lease, ends[one.lease])
         except Exception as error:

@@ -44,7 +44,7 @@ def value_of(result: Dict[str, Any], path: str, out: int, out_size: int) -> Any:
 
 def _found(result: Dict[str, Any], path: str, out: int, out_size: int) -> Tuple[bool, Any]:
     """Whether it was promised, and what it is."""
-    written, value = _from_file(path)
+    written, value = from_file(path)
     if written or not out_size:
         return written, value
     if result.get("regex"):
@@ -57,7 +57,8 @@ def _line_guess(size: int) -> int:
     return size if size < 65536 else VALUE_BYTES
 
 
-def _from_file(path: str) -> Tuple[bool, Any]:
+def from_file(path: str) -> Tuple[bool, Any]:
+    """Whether there is one, and what is in it; it is removed."""
     try:
         there = os.lstat(path)
     except FileNotFoundError:
