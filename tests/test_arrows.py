@@ -27,7 +27,7 @@ ARROWS = {
     "drivers": ("bag", "pools", "worker"),
     "server": ("bag", "pools", "knowledge", "scheduler", "drivers", "worker", "report"),
     "simulation": ("bag", "pools", "knowledge", "scheduler"),
-    "cli": ("bag", "pools", "knowledge", "scheduler", "server", "report", "worker"),
+    "cli": ("bag", "pools", "knowledge", "scheduler", "server", "simulation", "report", "worker"),
 }
 PURE = ("scheduler", "knowledge")
 NO_CHANCE = ("time", "datetime", "random", "secrets", "os", "uuid", "threading", "socket")
