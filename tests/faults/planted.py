@@ -6,12 +6,15 @@ Each is a small change of one of the product's own classes.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from typing import Any
 
 import msgspec
 
 from tailrace.bag.outcome import Outcome
+from tailrace.scheduler.decisions import AnyDecision, Assign
 from tailrace.scheduler.events import Ended, HostSilent
+from tailrace.scheduler.journal import check_of
 from tailrace.server.batch import Batch
 from tailrace.server.cycle import CannotCommit, Cycle
 from tailrace.server.desk import Desk
@@ -21,6 +24,7 @@ from tailrace.server.porter import Porter
 from tailrace.worker.agent import Agent
 
 from .oracle import Rule
+from .thread import Died
 from .world import Parts
 
 
@@ -33,10 +37,30 @@ class Planted(msgspec.Struct, frozen=True):
 
 
 class RepliesBeforeCommit(Cycle):
+    """Replies leave at once, and what they tell is committed a moment later. What else may leave
+    waits for its commit: drivers and porter read the tables."""
+
+    _owed: Batch | None = None
+
     def turn(self, now: int) -> Any:
-        batch = self.desk.work(now)
-        asyncio.get_running_loop().call_later(0.001, self._store.commit, batch)
-        return batch, self.desk.release(now)
+        self._pay()
+        if self._told:
+            return super().turn(now)
+        batch, released = self.desk.work(now), self.desk.release(now)
+        self._owed = batch
+        if released.driver or released.publish or released.discard:
+            self._pay()
+        else:
+            asyncio.get_running_loop().call_later(0.001, self._pay)
+        return batch, released
+
+    def _pay(self) -> None:
+        batch, self._owed = self._owed, None
+        try:
+            if batch:
+                self._store.commit(batch)
+        except sqlite3.OperationalError as error:
+            raise Died("of a late commit that failed") from error
 
 
 class IgnoresFailedCommits(Cycle):
@@ -131,6 +155,29 @@ class KeepsWorkers(Desk):
         return None
 
 
+class Misnotes(Desk):
+    """One decision is in the journal otherwise than it was taken: who got the third attempt."""
+
+    def _handle(self, event: Any, now: int) -> Any:
+        decisions = super()._handle(event, now)
+        noted = [_misnoted(one) for one in decisions]
+        if noted != decisions:
+            self._ledger._page.entries[-1].check = check_of(noted)
+        return decisions
+
+
+def _misnoted(one: AnyDecision) -> AnyDecision:
+    third = isinstance(one, Assign) and one.attempt == 3
+    return msgspec.structs.replace(one, host="another") if third else one
+
+
+# money
+
+
+def always_affordable(state: Any, bag: Any, lease: Any) -> bool:
+    return True
+
+
 # machines, outputs, workers
 
 
@@ -147,6 +194,21 @@ class LeavesOutputs(Porter):
 
     def take_up(self) -> None:
         pass
+
+
+class PublishesLosers(Porter):
+    """What came second is published like what came first."""
+
+    def discard(self, attempt: int) -> None:
+        if self._store.of_no_use(attempt):
+            self.carry(attempt)
+
+
+class PretendsToPublish(Porter):
+    """Outputs are said to be at their targets, and stay where they are."""
+
+    def carry(self, attempt: int) -> None:
+        self._published(attempt)
 
 
 class ObeysOldReplies(Agent):
@@ -166,9 +228,7 @@ def plant(*rules: Rule, **parts: Any) -> Planted:
 
 
 FAULTS = {
-    "reply-before-commit": plant(
-        Rule.COMMIT_FIRST, Rule.KEPT, Rule.SOUND, cycle=RepliesBeforeCommit
-    ),
+    "reply-before-commit": plant(Rule.COMMIT_FIRST, Rule.KEPT, cycle=RepliesBeforeCommit),
     "old-reply-obeyed": plant(Rule.ONCE, Rule.ALONE, agent=ObeysOldReplies),
     "lease-after-driver": plant(Rule.COMMIT_FIRST, desk=RecordsLeasesLate),
     "failed-commit-ignored": plant(
@@ -188,4 +248,8 @@ FAULTS = {
     "strays-left": plant(Rule.NO_ORPHAN, machines=Unwatched, desk=KeepsWorkers),
     "silent-given-up": plant(Rule.ALONE, desk=GivesUpTheSilent),
     "outputs-left": plant(Rule.QUIET, porter=LeavesOutputs),
+    "loser-published": plant(Rule.PUBLISHED, porter=PublishesLosers),
+    "publication-pretended": plant(Rule.PUBLISHED, porter=PretendsToPublish),
+    "all-affordable": plant(Rule.BUDGET, affordable=always_affordable, check=False),
+    "decision-misnoted": plant(Rule.REPLAY, desk=Misnotes),
 }

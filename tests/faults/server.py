@@ -80,7 +80,7 @@ class Server:
             machines=parts.machines,
             porter=parts.porter,
         )
-        self.product = product.World(world.folder, world.pools, check=True, parts=made_of)
+        self.product = product.World(world.folder, world.pools, check=parts.check, parts=made_of)
         for pool in world.pools:
             if pool.max:
                 self.product.machines.drivers[pool.name] = Driver(self, pool.name)

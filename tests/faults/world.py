@@ -10,6 +10,9 @@ from unittest import mock
 
 import msgspec
 
+from tailrace.scheduler import money
+from tailrace.scheduler.rows import LeaseRow
+from tailrace.scheduler.state import Bag, State
 from tailrace.server import publishing
 from tailrace.server.cycle import Cycle
 from tailrace.server.desk import Desk
@@ -38,13 +41,17 @@ SHM = Path("/dev/shm")
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What the world is made of; a planted fault replaces one."""
+    """What the world is made of; a planted fault replaces one.
+
+    Where the product itself would notice the fault before the oracle can, `check` is off."""
 
     desk: type[Desk] = Desk
     cycle: type[Cycle] = Cycle
     machines: type[MachineRoom] = MachineRoom
     porter: type[Porter] = Porter
     agent: type[Agent] = Agent
+    affordable: Callable[[State, Bag, LeaseRow], bool] = money.affordable
+    check: bool = True
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -164,8 +171,10 @@ def run(seed: int, parts: Parts | None = None, say: Callable[[str], None] | None
     """One seed, from its beginning to its end. Raises a Violation."""
     with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder, listening():
         world = World(seed, Path(folder), parts or Parts(), say)
+        sync = mock.patch.object(publishing, "_sync", Disk(world).sync)
+        affordable = mock.patch.object(money, "affordable", world.parts.affordable)
         try:
-            with mock.patch.object(publishing, "_sync", Disk(world).sync):
+            with sync, affordable:
                 return world.run()
         except Exception as error:
             raise Violation(Rule.SOUND, f"{type(error).__name__}: {error}") from error
