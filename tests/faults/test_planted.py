@@ -9,14 +9,16 @@ from .oracle import Violation
 from .test_seeds import SEEDS
 from .world import run
 
+MOST = 5 * SEEDS  # most show within a few; one that needs an old call after a restart is rare
+
 
 @pytest.mark.parametrize("name", planted.FAULTS)
 def test_a_planted_fault_is_found(name):
     fault = planted.FAULTS[name]
-    for seed in range(SEEDS):
+    for seed in range(MOST):
         try:
             run(seed, fault.parts)
         except Violation as violation:
             assert violation.rule in fault.rules, f"seed {seed}: {violation}"
             return
-    pytest.fail(f"{SEEDS} seeds did not find it")
+    pytest.fail(f"{MOST} seeds did not find it")
