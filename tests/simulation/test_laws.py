@@ -314,3 +314,12 @@ def test_help_needs_neither_numpy_nor_scipy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip().endswith("[]")
+
+
+def test_every_law_says_all_that_a_law_must() -> None:
+    """The base leaves these open; a law that forgot one would only fail when it is asked."""
+    laws = [law for law in Law.__subclasses__() if law.__module__.startswith("tailrace.")]
+    assert len(laws) >= 10
+    for law in laws:
+        for name in ("quantile", "cdf", "mean", "variance"):
+            assert getattr(law, name) is not getattr(Law, name), f"{law.__name__} has no {name}"

@@ -42,7 +42,6 @@ from tailrace.simulation.scenario import (
 from tailrace.simulation.workload import MachineType
 
 LAW = (dict, str, int, Decimal)
-MOST = 1_000_000
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -213,14 +212,11 @@ def _strategy(table: Table, family: str) -> Strategy | None:
         example = f'{family} = {{ strategy = "wqr", most = 2 }}'
         raise table.bad(family, f"{family} names no strategy", f"write {example}")
     with table.origin.at(*table.path, family):
-        return Strategy(name, {key: _option(key, value) for key, value in options.items()})
+        return Strategy(name, {key: _plain(value) for key, value in options.items()})
 
 
-def _option(key: str, value: Any) -> Any:
-    """Durations are written as such: `t = "10m"` is the strategy's `t_s`."""
-    if isinstance(value, Decimal):
-        return float(value)
-    return value
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value
 
 
 # what all share

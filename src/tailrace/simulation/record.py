@@ -17,9 +17,6 @@ class Record:
         self.attempts = 0
         self.succeeded = 0
         self.failed = 0
-        self.lost = 0  # attempts
-        self.wasted = 0  # attempts that succeeded after another
-        self.useful_us = 0  # run time of accepted results
 
     @property
     def settled(self) -> int:

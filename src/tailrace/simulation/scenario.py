@@ -50,7 +50,6 @@ class Machines(msgspec.Struct, frozen=True):
     owner: Alternation | None = None
     returns: float = 1.0  # the share of attempts that ever come back
     detection: Detection = Detection.SILENT
-    site: str = ""
 
 
 class Tasks(msgspec.Struct, frozen=True):
@@ -60,8 +59,6 @@ class Tasks(msgspec.Struct, frozen=True):
     lengths: Law
     arrivals: Arrivals = AtOnce()
     submitted_us: int = 0
-    input: int = 0  # bytes
-    output: int = 0
 
 
 class Stopping(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ import numpy as np
 
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.brain import Scheduler
-from tailrace.scheduler.decisions import Acquire, Assign, Close, Drop, Release, Renew, Settle
+from tailrace.scheduler.decisions import Acquire, Assign, Drop, Release, Renew, Settle
 from tailrace.scheduler.events import (
     AnyEvent,
     BagSubmitted,
@@ -82,7 +82,6 @@ class World:
             Assign: self._assign,
             Drop: self._drop,
             Settle: self._settle,
-            Close: self._close,
             Acquire: self._acquire,
             Renew: self._renew,
             Release: self._release,
@@ -366,9 +365,6 @@ class World:
         self._left -= 1
         if not self._left:
             self.engine.stop()
-
-    def _close(self, end: Close) -> None:
-        """Counted by what the scheduler settles."""
 
     # news
 
