@@ -12,6 +12,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailrace.scheduler.rows import Restored
 from tailrace.server.batch import Batch
 from tailrace.server.store import Store
 
@@ -69,6 +70,14 @@ class WatchedStore(Store):
         if self._trouble is Trouble.AFTER:
             raise sqlite3.OperationalError("disk I/O error")
         self._step("anything committed leaves")
+
+    def restored(self) -> Restored:
+        """Found by their hosts, the live attempts are those that a look at all rows finds."""
+        found = super().restored()
+        query = "SELECT attempt FROM attempts WHERE outcome IS NULL ORDER BY attempt"
+        live = [row[0] for row in self.link.execute(query)]
+        assert [row.attempt for row in found.attempts] == live
+        return found
 
     def _watch(self, *row: Any) -> None:
         self._rows.append(row)

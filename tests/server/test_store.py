@@ -112,3 +112,24 @@ def test_the_token_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     held.announce("http://127.0.0.1:1234", "secret")
     assert (tmp_path / "server.json").stat().st_mode & 0o077 == 0
     held.free()
+
+
+def test_live_attempts_of_a_store_of_version_1_are_found_by_their_hosts(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = migrations.steps()[:1]
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "steps", lambda: first)
+        old = Store(path)
+    old.link.execute("INSERT INTO hosts VALUES ('one', 1, 1, '', '', 0, 0)")
+    old.link.execute("INSERT INTO hosts VALUES ('two', 1, 1, '', '', 0, 0)")
+    sent = "INSERT INTO attempts (attempt, bag, idx, host, why, sent_us, outcome)"
+    rows = [
+        (1, 1, 0, "one", "", 5, "lost"),
+        (2, 1, 0, "two", "", 6, None),
+        (3, 1, 1, "one", "", 7, None),
+    ]
+    old.link.executemany(f"{sent} VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    old.close()
+    found = Store(path).link.execute("SELECT attempt FROM live_attempts ORDER BY attempt")
+    assert found.fetchall() == [(2,), (3,)]

@@ -17,6 +17,7 @@ from tailrace.bag.values import Value, number, show
 from tailrace.errors import BadInput
 
 Scope = dict[str, Value]
+Render = Callable[[Scope], str]
 BUILT_IN = ("index", "bag")
 
 NAME = re.compile(r"[^\W\d](?:[\w. -]*\w)?")
@@ -36,15 +37,18 @@ class Template:
         self.text = text
         self.parts = list(_parts(text, shell))
         self.fields = [part for part in self.parts if isinstance(part, Field)]
-        self._pieces = list(_pieces(self.parts, shell))
-        self._fixed = (
-            "".join(p for p in self.parts if isinstance(p, str)) if not self.fields else None
-        )
+        self._pieces = [piece for piece in _pieces(self.parts, shell) if piece]
+        self.render = self._renderer()
 
-    def render(self, scope: Scope) -> str:
-        if self._fixed is not None:
-            return self._fixed
-        return "".join([p if p.__class__ is str else p(scope) for p in self._pieces])  # type: ignore
+    def _renderer(self) -> Render:
+        """Most words are all fixed, or a field and nothing else."""
+        pieces = self._pieces
+        if not self.fields:
+            fixed = "".join(piece for piece in pieces if isinstance(piece, str))
+            return lambda scope: fixed
+        if len(pieces) == 1:
+            return pieces[0]  # type: ignore[return-value]
+        return lambda scope: "".join([p if p.__class__ is str else p(scope) for p in pieces])  # type: ignore
 
     def names(self) -> set[str]:
         return {field.name for field in self.fields}
@@ -101,7 +105,7 @@ def _around(text: str, found: re.Match[str]) -> str:
     return repr(cut)
 
 
-def _pieces(parts: list[str | Field], shell: bool) -> Iterator[str | Callable[[Scope], str]]:
+def _pieces(parts: list[str | Field], shell: bool) -> Iterator[str | Render]:
     state = ShellState()
     for part in parts:
         if isinstance(part, str):
@@ -113,7 +117,7 @@ def _pieces(parts: list[str | Field], shell: bool) -> Iterator[str | Callable[[S
             yield _renderer(part, quote)
 
 
-def _renderer(field: Field, quote: Quote | None) -> Callable[[Scope], str]:
+def _renderer(field: Field, quote: Quote | None) -> Render:
     name, spec = field
     if quote is None and not spec:
         return lambda scope: show(scope[name])

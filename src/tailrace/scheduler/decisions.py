@@ -49,6 +49,7 @@ class Settle(Decision, frozen=True):
     index: int
     attempt: int
     outcome: Outcome
+    troubled: bool = False  # what is remembered of its troubles may be forgotten
 
 
 class Reopen(Decision, frozen=True):

@@ -163,12 +163,11 @@ def under_way(bag: Bag, index: int) -> bool:
 def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -> None:
     """The task has its result; whatever else runs for it is not wanted any more."""
     bag.done.add(index)
-    state.out.append(Settle(bag.id, index, attempt, outcome))
-    if bag.troubles:
+    trouble = bag.troubles.pop(index, None) if bag.troubles else None
+    state.out.append(Settle(bag.id, index, attempt, outcome, trouble is not None))
+    if trouble is not None:
         bag.requeue.remove(index)
-        trouble = bag.troubles.pop(index, None)
-        if trouble is not None:
-            doubts.settle(state, bag, index, trouble.unsettled)
+        doubts.settle(state, bag, index, trouble.unsettled)
     if bag.replication is not None:
         bag.replication.settled(state, bag, index)
     if bag.replication is None or not bag.replication.keeps_losers:

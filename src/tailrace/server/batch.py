@@ -34,6 +34,7 @@ class Batch:
         self.troubles: list[Row] = []  # bag, idx, row
         self.untroubled: list[Row] = []  # bag, idx
         self.hosts: list[Row] = []  # host, session, seq, row, about, first_seen_us, last_seen_us
+        self.live: list[Row] = []  # all that the host holds, host
         self.answered: list[Row] = []  # seq, host
         self.leases: list[Row] = []  # lease, bag, row
         self.unpublished: list[Row] = []  # attempt

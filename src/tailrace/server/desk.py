@@ -359,8 +359,8 @@ class Desk:
         start = [self._start(attempt) for attempt in call.start]
         drop = self._to_drop(call)
         self._sessions[request.host].told = dict.fromkeys(drop, now)
-        bags = {str(one.bag): None for one in start}
-        shared = {bag: self._content.shared(int(bag)) for bag in bags}
+        bags = dict.fromkeys([one.bag for one in start])
+        shared = {str(bag): self._content.shared(bag) for bag in bags}
         contact = self._contact_s(request.pool)
         stop = self._stop(request)
         return WorkReply(request.seq, start, shared, drop, [], call.ack, contact, stop)
@@ -376,8 +376,8 @@ class Desk:
             task.shell,
             task.params,
             task.env,
-            [msgspec.to_builtins(item) for item in task.inputs],
-            [{"name": item.name, "required": item.required} for item in task.outputs],
+            _inputs(task) if task.inputs else [],
+            _outputs(task) if task.outputs else [],
             trouble.needs if trouble else None,
             msgspec.to_builtins(trouble.limits) if trouble and trouble.limits else None,
         )
@@ -394,3 +394,11 @@ class Desk:
         if lease is None:
             return f"lease {request.lease} is over"
         return None if lease.state in STANDING else f"lease {request.lease} is over: {lease.why}"
+
+
+def _inputs(task: Task) -> list[Any]:
+    return [msgspec.to_builtins(item) for item in task.inputs]
+
+
+def _outputs(task: Task) -> list[Any]:
+    return [{"name": item.name, "required": item.required} for item in task.outputs]

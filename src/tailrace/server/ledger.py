@@ -77,6 +77,7 @@ class Ledger:
         self._settled: dict[int, list[tuple[int, str]]] = {}
         self._failures: dict[int, list[tuple[int, str, str]]] = {}
         self._touched: dict[str, None] = {}
+        self._given: dict[str, None] = {}  # hosts that were sent something
 
     # what the desk tells
 
@@ -117,6 +118,8 @@ class Ledger:
                 self._batch.untroubled.append((bag, index))
             else:
                 self._batch.troubles.append((bag, index, encode(row)))
+        for host in self._given:
+            self._batch.live.append((encode(list(self._state.hosts[host].live)).decode(), host))
         if self._page.entries:
             self._batch.journal = encode_page(self._page)
         return self._batch
@@ -140,7 +143,7 @@ class Ledger:
 
     def _assign(self, new: Assign) -> None:
         lease = self._state.hosts[new.host].lease
-        self._touched[new.host] = None
+        self._touched[new.host] = self._given[new.host] = None
         row = (new.attempt, new.bag, new.index, new.host, lease, new.why, self._now, new.timeout_us)
         self._batch.sent.append(row)
 
@@ -166,7 +169,8 @@ class Ledger:
     def _settle(self, end: Settle) -> None:
         outcome = end.outcome.value
         self._batch.settled.append((end.bag, end.index, end.attempt, outcome))
-        self._troubles[end.bag, end.index] = None
+        if end.troubled:
+            self._troubles[end.bag, end.index] = None
         self._settled.setdefault(end.bag, []).append((end.index, outcome))
         result = self._reports.get(end.attempt)
         if end.outcome is not Outcome.SUCCEEDED:

@@ -136,9 +136,8 @@ def bag(link: sqlite3.Connection, number: int) -> BagFacts:
         "SELECT count(*), coalesce(sum(outcome = 'succeeded'), 0) FROM results WHERE bag = ?",
         (number,),
     ).fetchone()
-    live = link.execute(  # the plus: by the index of live attempts, not by that of all tasks
-        "SELECT count(*) FROM attempts WHERE outcome IS NULL AND +bag = ?", (number,)
-    ).fetchone()[0]
+    query = "SELECT count(*) FROM live_attempts WHERE bag = ?"
+    live = link.execute(query, (number,)).fetchone()[0]
     return BagFacts(
         number, row.terms.name, row.phase, row.why, row.terms.count, good, done - good, live,
         row.submitted_us, row.ended_us,
@@ -147,10 +146,10 @@ def bag(link: sqlite3.Connection, number: int) -> BagFacts:
 
 def last_moment(link: sqlite3.Connection, number: int) -> int:
     """When anything last happened to the bag: as the feed says, or an attempt that has not ended.
-    Both are found by their indexes, however long the bag is."""
+    Both are found at once, however long the bag is."""
     queries = (
         "SELECT at_us FROM feed WHERE bag = ? ORDER BY n DESC LIMIT 1",
-        "SELECT max(sent_us) FROM attempts WHERE outcome IS NULL AND +bag = ?",
+        "SELECT max(sent_us) FROM live_attempts WHERE bag = ?",
     )
     found = [link.execute(query, (number,)).fetchone() for query in queries]
     return max(bag_row(link, number).submitted_us, *(row[0] or 0 for row in found if row))

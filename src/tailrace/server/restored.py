@@ -40,8 +40,7 @@ def _bits(link: sqlite3.Connection, bag: int, count: int) -> tuple[bytes, bytes]
 
 def _live(link: sqlite3.Connection) -> list[AttemptRow]:
     rows = link.execute(
-        "SELECT attempt, bag, idx, host, sent_us, timeout_us FROM attempts"
-        " WHERE outcome IS NULL ORDER BY attempt"
+        "SELECT attempt, bag, idx, host, sent_us, timeout_us FROM live_attempts ORDER BY attempt"
     )
     return [AttemptRow(*row) for row in rows]
 

@@ -33,9 +33,11 @@ STATEMENTS = {
     "untroubled": "DELETE FROM troubles WHERE bag = ? AND idx = ?",
     "noted": "UPDATE attempts SET run_us = ?, exit = ?, body = ?"
     " WHERE attempt = ? AND body IS NULL",
-    "hosts": "INSERT INTO hosts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host) DO UPDATE SET"
+    "hosts": "INSERT INTO hosts (host, session, seq, row, about, first_seen_us, last_seen_us)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host) DO UPDATE SET"
     " session = excluded.session, seq = excluded.seq, row = excluded.row, about = excluded.about,"
     " last_seen_us = excluded.last_seen_us",
+    "live": "UPDATE hosts SET live = ? WHERE host = ?",
     "answered": "UPDATE hosts SET seq = ? WHERE host = ?",
     "leases": "INSERT OR REPLACE INTO leases VALUES (?, ?, ?)",
     "unpublished": "INSERT OR IGNORE INTO unpublished VALUES (?)",
