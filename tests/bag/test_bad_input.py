@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -323,11 +325,31 @@ def test_a_folder_is_not_a_csv(refuse: Refuse) -> None:
     assert found.line == 2 and "is a folder" in found.message
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_csv_that_may_not_be_read_says_so(refuse: Refuse, tmp_path: Path) -> None:
-    (tmp_path / "secret.csv").touch(mode=0o000)
-    found = refuse(COMMAND + 'csv = "secret.csv"\n')
-    assert found.line == 2 and "may not be read" in found.message
+NOBODY = 65534
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root may read everything, nobody may not."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_a_csv_that_may_not_be_read_says_so() -> None:
+    with TemporaryDirectory() as folder:  # a place that nobody can reach, unlike tmp_path
+        os.chmod(folder, 0o755)
+        bag = Path(folder) / "bag.toml"
+        bag.write_text(COMMAND + 'csv = "secret.csv"\n')
+        (Path(folder) / "secret.csv").touch(mode=0o000)
+        with as_nobody(), pytest.raises(BadInput, match="may not be read") as caught:
+            load_bag_file(bag)
+    assert caught.value.line == 2
 
 
 def test_a_parameter_that_is_a_column_too_is_refused(refuse: Refuse) -> None:
