@@ -23,7 +23,11 @@ from tailrace.server.reading import BagFacts
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the end as JSON.")
-@click.option("--report/--no-report", default=None, help="Write the HTML report; default: if long.")
+@click.option(
+    "--report/--no-report",
+    default=None,
+    help="Write the HTML report; default: if long and not quiet.",
+)
 def command(bag: str | None, **options: Any) -> int:
     """Go on with a bag: what has a result is not run again."""
     from tailrace.cli import choosing, place

@@ -50,7 +50,11 @@ class RunCommand(click.Command):
 @click.option("--dry-run", is_flag=True, help="Show what would run, start nothing.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the end as JSON.")
-@click.option("--report/--no-report", default=None, help="Write the HTML report; default: if long.")
+@click.option(
+    "--report/--no-report",
+    default=None,
+    help="Write the HTML report; default: if long and not quiet.",
+)
 @click.pass_context
 def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> int:
     """Run a bag on this machine to its end.

@@ -99,7 +99,7 @@ def drive(
     view = view_for(quiet=quiet)
     say = _sayer(options["quiet"])
     ended = run_to_rest(server, view, say, begin)
-    report = _report(folder, ended, say) if _wants_report(loaded, ended) else None
+    report = _report(folder, ended, say) if _wants_report(loaded, ended, quiet) else None
     _tell(ended, report, folder, options)
     return int(ended.code)
 
@@ -113,12 +113,13 @@ def _server(folder: Path, pool: Pool, capacity: Capacity, loaded: settings.Setti
         raise
 
 
-def _wants_report(loaded: settings.Settings, ended: Ended) -> bool:
-    """Drawing takes a second or two: who ran for less, or interrupts, wants his prompt back."""
+def _wants_report(loaded: settings.Settings, ended: Ended, quiet: bool) -> bool:
+    """Drawing takes a second or two: who ran for less, interrupts, or looks at nothing, wants his
+    prompt back."""
     if loaded.report is not None:
         return loaded.report
     long_enough = ended.took_s >= REPORT_AFTER_S
-    return long_enough and ended.facts.phase != BagPhase.PAUSED
+    return long_enough and not quiet and ended.facts.phase != BagPhase.PAUSED
 
 
 def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
