@@ -29,13 +29,14 @@ from tailrace.simulation.scenario import (
     Tasks,
 )
 from tailrace.simulation.statistics import figures
+from tailrace.simulation.workload import Given
 from tailrace.simulation.world import World
 
 MINUTE = 60.0
 FORGIVING = Retries(lost=10**6, host_failed=10**6, expired=10**6)
 
 
-def bag(count: int, length: Law, *, arrivals: Any = None, **terms: Any) -> Tasks:
+def bag(count: int, length: Law | Given, *, arrivals: Any = None, **terms: Any) -> Tasks:
     given = {"trial_us": 0, "retries": FORGIVING, **terms}
     return Tasks(Terms(count, **given), length, arrivals or AtOnce())
 
@@ -64,12 +65,8 @@ def test_a_machine_twice_as_fast_takes_half_the_time() -> None:
 
 def test_tasks_share_a_machine_as_in_the_thesis() -> None:
     """Case 1: works of 6, 5 and 4 that arrive at 0, 2 and 4 end at 13, 15 and 15."""
-    tasks = bag(3, Constant(1.0), arrivals=Listed((0, 2_000_000, 4_000_000)))
-    machines = pool(slots=3, cores=1)
-    world = World(Scenario((machines,), (tasks,)), 1)
-    works = next(iter(world._works[0].values()))
-    works[0], works[1], works[2] = 6_000_000, 5_000_000, 4_000_000
-    world.run()
+    tasks = bag(3, Given((6.0, 5.0, 4.0)), arrivals=Listed((0, 2_000_000, 4_000_000)))
+    world = run(pool(slots=3, cores=1), tasks=tasks)
     assert [time / 1e6 for time in world.records[0].done] == pytest.approx([13, 15, 15], abs=1e-5)
 
 

@@ -13,7 +13,7 @@ from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.simulation.arrivals import Arrivals, AtOnce
 from tailrace.simulation.laws import Constant, Law
-from tailrace.simulation.workload import REFERENCE, MachineType
+from tailrace.simulation.workload import REFERENCE, Given, MachineType
 
 ONE = Constant(1.0)
 
@@ -56,7 +56,7 @@ class Tasks(msgspec.Struct, frozen=True):
     """The tasks of a bag: its terms as in real runs, and what only a simulation knows."""
 
     terms: Terms
-    lengths: Law
+    lengths: Law | Given
     arrivals: Arrivals = AtOnce()
     submitted_us: int = 0
 

@@ -1,0 +1,117 @@
+"""The life of attempts in the virtual world: sent, begun, ended, dropped, lost with their host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tailrace.bag.outcome import Outcome
+from tailrace.scheduler.decisions import Assign, Drop
+from tailrace.scheduler.events import Ended, Measured
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.host import Sent, SimulatedHost
+from tailrace.simulation.job import Job
+from tailrace.simulation.record import Record
+from tailrace.simulation.scenario import Machines, Scenario
+from tailrace.simulation.telling import Teller
+
+SUCCEEDED, LOST, CANCELLED = Outcome.SUCCEEDED, Outcome.LOST, Outcome.CANCELLED
+
+
+class Attempts:
+    def __init__(
+        self,
+        scenario: Scenario,
+        engine: Engine,
+        streams: Streams,
+        teller: Teller,
+        hosts: dict[str, SimulatedHost],
+        records: list[Record],
+    ) -> None:
+        self._engine, self._teller = engine, teller
+        self._hosts, self._records = hosts, records
+        self._report = teller.report
+        self._dispatch_us = scenario.dispatch_us
+        self._returns = {
+            machines.terms.name: _uniforms(machines, streams)
+            for machines in scenario.pools
+            if machines.returns < 1
+        }
+
+    def assign(self, new: Assign) -> None:
+        now = self._engine.now
+        self._records[new.bag - 1].send(new.index, now)
+        host = self._hosts.get(new.host)
+        if host is None:
+            return  # it is gone, and the news is on its way
+        if host.pool.slots > 1:
+            self._teller.served[host.name] = host
+        sent = Sent(new.attempt, new.bag, new.index, host)
+        job = Job(host.works[new.bag - 1][new.index], sent)
+        if self._dispatch_us:
+            host.attempts[new.attempt] = job
+            sent.late = self._engine.put(now + self._dispatch_us, Rank.SENDING, self._start, job)
+        else:
+            self._start(job)
+
+    def _start(self, job: Job) -> None:
+        sent: Sent = job.tag
+        host = sent.host
+        sent.began_us = self._engine.now
+        if self._returns and self._never_returns(host):
+            host.attempts[sent.attempt] = job  # it holds its place until it is given up
+        elif host.machine.start(job):
+            host.attempts[sent.attempt] = job
+        else:
+            self._refused(host, job)
+
+    def _never_returns(self, host: SimulatedHost) -> bool:
+        draw = self._returns.get(host.pool.terms.name)
+        return draw is not None and draw() >= host.pool.returns
+
+    def _refused(self, host: SimulatedHost, job: Job) -> None:
+        sent: Sent = job.tag
+        host.attempts.pop(sent.attempt, None)
+        host.forgotten[sent.attempt] = job
+        if host.presence.up:
+            self.report_lost(host, job)  # it was full: the scheduler knew too little
+
+    def ended(self, job: Job) -> None:
+        sent: Sent = job.tag
+        host = sent.host
+        del host.attempts[sent.attempt]
+        ran = self._engine.now - sent.began_us
+        self._report(
+            Ended(sent.attempt, sent.bag, sent.index, host.name, SUCCEEDED, Measured(ran, 0))
+        )
+        self._report(host.offer)
+
+    def drop(self, one: Drop) -> None:
+        host = self._hosts.get(one.host)
+        job = host.attempts.get(one.attempt) if host is not None else None
+        if host is not None and job is not None:
+            self._end_early(host, job, CANCELLED)
+            self._report(host.offer)
+
+    def hand_back(self, host: SimulatedHost) -> None:
+        """All that a host runs which is about to go."""
+        for job in list(host.attempts.values()):
+            self._end_early(host, job, Outcome.PREEMPTED)
+
+    def _end_early(self, host: SimulatedHost, job: Job, outcome: Outcome) -> None:
+        sent: Sent = job.tag
+        del host.attempts[sent.attempt]
+        self._engine.cancel(sent.late)
+        if job in host.machine.jobs:
+            host.machine.drop(job)
+        ran = self._engine.now - sent.began_us
+        self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, Measured(ran)))
+
+    def report_lost(self, host: SimulatedHost, job: Job) -> None:
+        sent: Sent = job.tag
+        host.forgotten.pop(sent.attempt, None)
+        self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, LOST))
+
+
+def _uniforms(machines: Machines, streams: Streams) -> Callable[[], float]:
+    return streams.stream("returns", machines.terms.name).uniforms()

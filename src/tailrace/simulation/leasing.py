@@ -1,0 +1,66 @@
+"""Leases in the virtual world: machines that start when they are wanted, and end with them."""
+
+from __future__ import annotations
+
+from tailrace.scheduler.decisions import Acquire, Release, Renew
+from tailrace.scheduler.events import LeaseChanged, LeaseState
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.host import SimulatedHost
+from tailrace.simulation.population import Population
+from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.telling import Teller
+
+
+class Leasing:
+    def __init__(
+        self,
+        scenario: Scenario,
+        engine: Engine,
+        streams: Streams,
+        teller: Teller,
+        population: Population,
+    ) -> None:
+        self._engine, self._population = engine, population
+        self._report = teller.report
+        self._leased: dict[int, SimulatedHost] = {}
+        self._pools = {machines.terms.name: machines for machines in scenario.pools}
+        self._starts = {
+            name: streams.stream("startup", name).durations(machines.startup)
+            for name, machines in self._pools.items()
+        }
+        population.on_lease_lost = self._over
+
+    def acquire(self, call: Acquire) -> None:
+        host = self._population.new_host(self._pools[call.pool], call.lease)
+        self._leased[call.lease] = host
+        up = self._engine.now + self._starts[call.pool]()
+        self._report(LeaseChanged(call.lease, LeaseState.STARTING))
+        self._engine.put(up, Rank.LIFE, host.presence.arrive)
+        host.ends = self._engine.put(call.ends_us, Rank.LIFE, self._end, host)
+
+    def renew(self, call: Renew) -> None:
+        host = self._leased.get(call.lease)
+        if host is not None:
+            self._engine.cancel(host.ends)
+            host.ends = self._engine.put(call.ends_us, Rank.LIFE, self._end, host)
+
+    def release(self, call: Release) -> None:
+        host = self._leased.get(call.lease)
+        if host is not None:
+            self._engine.put(self._engine.now, Rank.LIFE, self._end, host)
+
+    def _end(self, host: SimulatedHost) -> None:
+        host.presence.depart()
+        self._over(host, "")
+
+    def _over(self, host: SimulatedHost, why: str) -> None:
+        """Gone for good: another machine, if one is wanted, is another lease."""
+        if host.lease in self._leased:
+            del self._leased[host.lease]
+            self._engine.cancel(host.ends)
+            host.forgotten.clear()
+            if not host.presence.gone:
+                host.presence.depart()
+            del self._population.hosts[host.name]
+            self._report(LeaseChanged(host.lease, LeaseState.GONE, why))

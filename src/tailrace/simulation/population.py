@@ -1,0 +1,144 @@
+"""The hosts of the virtual world: how they are made, come and go, and who is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tailrace.scheduler.events import HostSeen, HostSilent
+from tailrace.simulation.attempts import Attempts
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.host import SimulatedHost
+from tailrace.simulation.life import Alternating, Cause, Presence
+from tailrace.simulation.machine import Machine
+from tailrace.simulation.scenario import Alternation, Detection, Machines
+from tailrace.simulation.sharing import EqualShare, Reservation
+from tailrace.simulation.single import SingleMachine
+from tailrace.simulation.submissions import Works
+from tailrace.simulation.telling import Teller
+
+LeaseLost = Callable[[SimulatedHost, str], None]
+
+
+class Population:
+    def __init__(
+        self,
+        engine: Engine,
+        streams: Streams,
+        teller: Teller,
+        attempts: Attempts,
+        works: list[Works],
+        hosts: dict[str, SimulatedHost],
+    ) -> None:
+        self.hosts = hosts  # those there are, or will be again
+        self.every: list[SimulatedHost] = []  # with those that are gone for good
+        self.on_lease_lost: LeaseLost | None = None
+        self._engine, self._streams = engine, streams
+        self._attempts, self._works = attempts, works
+        self._report = teller.report
+        self._numbers: dict[str, int] = {}  # machines of each pool so far
+
+    # how they are made
+
+    def begin(self, machines: Machines) -> None:
+        """Those that come by themselves."""
+        times = machines.arrivals.times(self._streams.stream("machines", machines.terms.name))
+        for _ in range(machines.count):
+            host = self.new_host(machines, None)
+            arrives = next(times)
+            if arrives:
+                self._engine.put(arrives, Rank.LIFE, host.presence.arrive)
+            else:
+                host.presence.arrive()
+
+    def new_host(self, machines: Machines, lease: int | None) -> SimulatedHost:
+        pool = machines.terms.name
+        number = self._numbers.get(pool, 0)
+        self._numbers[pool] = number + 1
+        host = SimulatedHost(f"{pool}-{number}", number, machines, lease)
+        host.speed = self._speed(machines, number)
+        host.machine = self._machine(machines, host)
+        host.works = [works[pool] for works in self._works]
+        host.presence = Presence(
+            self._engine, self._up, self._down, self._noticed, tag=host, arrived=False
+        )
+        self.hosts[host.name] = host
+        self.every.append(host)
+        self._let_live(host, machines.failures, Cause.FAILURE)
+        self._let_live(host, machines.owner, Cause.OWNER)
+        return host
+
+    def _speed(self, machines: Machines, number: int) -> float:
+        """Of this machine: its own, by the spread of its type."""
+        pool = machines.terms.name
+        speed = machines.speed.draw(self._streams.stream("speed", pool).array(1, number)).item(0)
+        factor = machines.type.spread.draw(
+            self._streams.stream("spread", pool).array(1, number)
+        ).item(0)
+        return float(speed / factor)
+
+    def _machine(self, machines: Machines, host: SimulatedHost) -> Machine | SingleMachine:
+        on_end = self._attempts.ended
+        if machines.slots == 1:
+            return SingleMachine(self._engine, on_end, speed=host.speed, up=False, tag=host)
+        kind = Reservation if machines.sharing == "reserved" else EqualShare
+        return Machine(self._engine, on_end, speed=host.speed, slots=machines.slots,
+                       sharing=kind(machines.cores), up=False, tag=host)  # fmt: skip
+
+    def _let_live(self, host: SimulatedHost, law: Alternation | None, cause: Cause) -> None:
+        if law is None:
+            return
+        streams = self._streams.below(cause.value, host.pool.terms.name, host.number)
+        here = streams.stream("here").durations(law.here)
+        away = streams.stream("away").durations(law.away) if law.away is not None else None
+        Alternating(host.presence, cause, here, away, notice_us=law.notice_us)
+
+    # how they come and go
+
+    def _up(self, presence: Presence) -> None:
+        host: SimulatedHost = presence.tag  # type: ignore[assignment]
+        host.machine.come()
+        self._close_old(host)
+        kind = host.pool.terms.name
+        self._report(HostSeen(host.name, kind, kind, host.capacity, host.lease, host.speed))
+        host.known = True
+        self._report(host.offer)
+
+    def _close_old(self, host: SimulatedHost) -> None:
+        """It has begun anew: what it had before is lost, and now this is known."""
+        for job in list(host.forgotten.values()):
+            self._attempts.report_lost(host, job)
+
+    def _down(self, presence: Presence, cause: Cause) -> None:
+        host: SimulatedHost = presence.tag  # type: ignore[assignment]
+        host.machine.fail() if cause is not Cause.ABSENT else host.machine.leave()
+        host.forgotten.update(host.attempts)
+        host.attempts.clear()
+        if host.lease is not None:
+            self._lose_lease(host, cause)
+        elif host.pool.detection is Detection.REPORTED:
+            self._silent(host)
+        elif host.pool.detection is Detection.SILENT:
+            due = self._engine.now + host.pool.terms.silent_after_us
+            outage = presence.availability.outages
+            self._engine.put(due, Rank.LIFE, self._silent_for_long, (host, outage))
+
+    def _lose_lease(self, host: SimulatedHost, cause: Cause) -> None:
+        if self.on_lease_lost is not None:
+            self.on_lease_lost(host, f"{cause.value}: its machine has gone")
+
+    def _silent_for_long(self, what: tuple[SimulatedHost, int]) -> None:
+        host, outage = what
+        if not host.presence.up and host.presence.availability.outages == outage:
+            self._silent(host)
+
+    def _silent(self, host: SimulatedHost) -> None:
+        if host.known:
+            host.known = False
+            host.forgotten.clear()
+            self._report(HostSilent(host.name))
+
+    def _noticed(self, presence: Presence, cause: Cause, goes_us: int) -> None:
+        """It hands back what it runs while it still can."""
+        host: SimulatedHost = presence.tag  # type: ignore[assignment]
+        self._attempts.hand_back(host)

@@ -1,0 +1,83 @@
+"""Bags as they come into the virtual world: how long each task takes where, and when it arrives."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+
+import numpy as np
+
+from tailrace.scheduler.events import BagSubmitted, TasksArrived
+from tailrace.scheduler.strategies import matching
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.record import Record
+from tailrace.simulation.scenario import Scenario, Tasks
+from tailrace.simulation.telling import Teller
+from tailrace.simulation.workload import Workload, draw_lengths
+
+Works = dict[str, "array[int]"]  # by pool: of each task, in reference-µs
+
+
+class Submissions:
+    def __init__(
+        self, scenario: Scenario, engine: Engine, streams: Streams, teller: Teller
+    ) -> None:
+        self.works: list[Works] = []  # of each bag
+        self.records: list[Record] = []
+        self._scenario, self._engine = scenario, engine
+        self._streams, self._teller = streams, teller
+
+    def begin(self) -> None:
+        for number, tasks in enumerate(self._scenario.bags, 1):
+            self.works.append(self._works(number, tasks))
+            self.records.append(Record(tasks.terms.count))
+            self._engine.put(tasks.submitted_us, Rank.ARRIVAL, self._submit, number)
+
+    def _works(self, bag: int, tasks: Tasks) -> Works:
+        streams = self._streams.below("bag", bag)
+        lengths = draw_lengths(tasks.lengths, tasks.terms.count, streams)
+        types = {machines.terms.name: machines.type for machines in self._scenario.pools}
+        workload = Workload(lengths, types, streams)
+        works = {}
+        for name in types:
+            us = np.maximum(np.rint(workload.seconds(name) * 1e6), 1).astype(np.int64)
+            works[name] = array("q", us.tobytes())
+        return works
+
+    def _submit(self, bag: int) -> None:
+        tasks = self._scenario.bags[bag - 1]
+        count, now = tasks.terms.count, self._engine.now
+        times = tasks.arrivals.times(self._streams.stream("arrivals", bag))
+        record, arrived = self.records[bag - 1], 0
+        while arrived < count and (due := now + next(times)) <= now:
+            record.arrived[arrived] = due
+            arrived += 1
+        some = None if arrived == count else arrived
+        self._teller.tell(BagSubmitted(bag, tasks.terms, self._order(bag), some))
+        if arrived < count:
+            self._engine.put(due, Rank.ARRIVAL, self._arrive, (bag, arrived, now, times))
+
+    def _order(self, bag: int) -> bytes | None:
+        """Longest or shortest first, where the matching asks for that."""
+        wanted = matching(self._scenario.bags[bag - 1].terms.matching).order
+        if wanted == "listed":
+            return None
+        work = np.frombuffer(self.works[bag - 1][self._scenario.pools[0].terms.name], np.int64)
+        keys = -work if wanted == "longest" else work
+        return np.argsort(keys, kind="stable").astype(np.uint32).tobytes()
+
+    def _arrive(self, what: tuple[int, int, int, Iterator[int]]) -> None:
+        """A task has come, and with it all others of this moment."""
+        bag, arrived, since, times = what
+        record, now = self.records[bag - 1], self._engine.now
+        count, due = self._scenario.bags[bag - 1].terms.count, now
+        while due <= now:
+            record.arrived[arrived] = now
+            arrived += 1
+            if arrived == count:
+                break
+            due = since + next(times)
+        self._teller.tell(TasksArrived(bag, arrived))
+        if arrived < count:
+            self._engine.put(due, Rank.ARRIVAL, self._arrive, (bag, arrived, since, times))

@@ -1,0 +1,106 @@
+"""The way between the world and the scheduler: events go in, at once or as late as the scenario
+says, and what is decided is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tailrace.scheduler.brain import Scheduler
+from tailrace.scheduler.events import AnyEvent, Tick
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.engine import NEVER, Engine, Rank
+from tailrace.simulation.host import SimulatedHost
+from tailrace.simulation.scenario import News
+
+Watch = Callable[[AnyEvent, list[Any], int], None]
+
+
+class Teller:
+    def __init__(self, engine: Engine, scheduler: Scheduler, news: News, streams: Streams) -> None:
+        self.told = 0  # events that the scheduler has handled
+        self.watch: Watch | None = None  # a trace
+        self.acts: Mapping[type, Callable[[Any], None]] = {}  # what is done for each decision
+        self.served: dict[str, SimulatedHost] = {}  # by the decisions being done now
+        self._engine, self._scheduler = engine, scheduler
+        self._every_us = news.every_us
+        self._delay = streams.stream("news").durations(news.delay) if news.delay else None
+        self._unread: list[AnyEvent] = []  # until they are polled
+        self._soon: list[AnyEvent] = []  # caused by what is being done now
+        self._handling = False
+        self._alarm_us = NEVER
+        self.report: Callable[[AnyEvent], None] = self._way()  # of what happens on a machine
+
+    def _way(self) -> Callable[[AnyEvent], None]:
+        if self._delay is not None:
+            return self._tell_later
+        return self._unread_until_polled if self._every_us else self._tell_soon
+
+    def begin(self) -> None:
+        """After all that comes at the beginning has been put."""
+        if self._every_us:
+            self._engine.put(self._every_us, Rank.WATCH, self._poll)
+
+    # what happens is told
+
+    def _tell_soon(self, event: AnyEvent) -> None:
+        """What a decision causes is told after the decisions that came with it."""
+        if self._handling:
+            self._soon.append(event)
+        else:
+            self.tell(event)
+
+    def _tell_later(self, event: AnyEvent) -> None:
+        assert self._delay is not None
+        self._engine.put(self._engine.now + self._delay(), Rank.ARRIVAL, self.tell, event)
+
+    def _unread_until_polled(self, event: AnyEvent) -> None:
+        self._unread.append(event)
+
+    def _poll(self, _: object) -> None:
+        unread, self._unread = self._unread, []
+        for event in unread:
+            self.tell(event)
+        self._engine.put(self._engine.now + self._every_us, Rank.WATCH, self._poll)
+
+    # the one door to the scheduler
+
+    def tell(self, event: AnyEvent) -> None:
+        self._handling, self._soon = True, []
+        self._handle(event)
+        waiting = self._soon
+        for one in waiting:  # grows while it is read
+            self._handle(one)
+        self._handling = False
+        alarm = self._scheduler.state.timers.next_us
+        if alarm < self._alarm_us:
+            self._alarm_us = alarm
+            self._engine.put(max(alarm, self._engine.now), Rank.TIMEOUT, self._ring, alarm)
+
+    def _handle(self, event: AnyEvent) -> None:
+        self.told += 1
+        now = self._engine.now
+        decisions = self._scheduler.handle(event, now)
+        if self.watch is not None:
+            self.watch(event, decisions, now)
+        acts = self.acts
+        for decision in decisions:
+            act = acts.get(type(decision))
+            if act is not None:
+                act(decision)
+        if self.served:
+            self._offer_the_rest()
+
+    def _offer_the_rest(self) -> None:
+        """A host that was sent something, and has room for more, asks again."""
+        served, self.served = self.served, {}
+        for host in served.values():
+            if host.machine.free:
+                self.report(host.offer)
+
+    def _ring(self, alarm: int) -> None:
+        """A later alarm was overtaken by an earlier one, or is not needed any more."""
+        if alarm != self._alarm_us:
+            return
+        self._alarm_us = NEVER
+        self.tell(Tick())
