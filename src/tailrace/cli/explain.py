@@ -32,7 +32,7 @@ def command(subject: str | None, bag: str | None) -> int:
     number is a bag's if there is one. Default: the newest bag.
     """
     with stored() as here:
-        for line in _explained(here, _subject(here, subject, bag)):
+        for line in _explained(here, subject_of(here, subject, bag)):
             click.echo(screen.plain(line))
         if subject is not None and bag is None and naming.is_bag(here.link, subject):
             _tell_of_task(here, subject)
@@ -44,7 +44,7 @@ def _tell_of_task(here: Stored, number: str) -> None:
         click.echo(f"(task {number}: `{hint(f'explain {task}')}`)")
 
 
-def _subject(here: Stored, text: str | None, bag: str | None) -> str:
+def subject_of(here: Stored, text: str | None, bag: str | None) -> str:
     """In the scheduler's words: `bag 3`, `task 3/17`, `host NAME`."""
     link = here.link
     if text is None or (bag is None and naming.is_bag(link, text)):

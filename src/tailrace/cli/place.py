@@ -10,12 +10,17 @@ from tailrace.errors import BadInput
 NAME = ".tailrace"
 
 
-def nearest(start: Path | None = None) -> Path:
+def nearest() -> Path:
     """The nearest `.tailrace` upwards; `TAILRACE_FOLDER` names one outright."""
     given = os.environ.get("TAILRACE_FOLDER")
-    if given:
-        return Path(given)
-    start = (start or Path.cwd()).resolve()
+    return Path(given) if given else above(Path.cwd())
+
+
+def above(start: Path) -> Path:
+    """The nearest upwards from here; `.tailrace` itself will do, too."""
+    start = start.resolve()
+    if (start / "store.db").exists():
+        return start
     for folder in (start, *start.parents):
         if (folder / NAME / "store.db").exists():
             return folder / NAME

@@ -11,9 +11,8 @@ import msgspec
 from tailrace.cli import screen
 from tailrace.cli.choosing import choose
 from tailrace.cli.stored import stored
-from tailrace.errors import BadInput, Exit
+from tailrace.errors import Exit
 from tailrace.report import words
-from tailrace.server import reading
 
 if TYPE_CHECKING:
     from tailrace.scheduler.journal import Step
@@ -39,12 +38,12 @@ def command(bag: str | None, events: bool, check: bool) -> int:
     The journal holds all bags of the folder, so all are replayed. Exit code 1, and the first event
     that differs, when one does.
     """
-    from tailrace.scheduler.journal import replay
+    from tailrace.cli.stepping import no_journal, replay_of
 
     tally = Tally()
     with stored() as here:
         number = None if bag is None else choose(here.link, bag).bag
-        for step in _guarded(replay(reading.journal(here.link), check=check), tally):
+        for step in _guarded(replay_of(here.link, check=check).steps(), tally):
             tally.events += 1
             tally.decisions += len(step.decisions)
             if events and (number is None or _concerns(step, number)):
@@ -52,17 +51,20 @@ def command(bag: str | None, events: bool, check: bool) -> int:
             if not step.same:
                 return _differs(tally, step)
     if not tally.events:
-        remedy = "It is kept unless the setting `journal` is false; see `tailrace config`."
-        raise BadInput("there is no journal to replay here", remedy=remedy)
+        raise no_journal()
     click.echo(f"{tally}: identical.")
     return 0
 
 
 def _guarded(steps: Iterator[Step], tally: Tally) -> Iterator[Step]:
     """A scheduler that stumbles over its own journal differs, and badly."""
+    from tailrace.cli.stepping import STUMBLES, unreadable
+
     try:
         yield from steps
-    except (KeyError, AssertionError, AttributeError, IndexError, TypeError) as error:
+    except msgspec.MsgspecError as error:
+        raise unreadable(error) from error
+    except STUMBLES as error:
         click.echo(f"{tally} were identical, then the scheduler failed: {error!r}")
         raise click.exceptions.Exit(Exit.SOME_FAILED) from error
 

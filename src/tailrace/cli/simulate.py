@@ -1,4 +1,5 @@
-"""`tailrace simulate`: a scenario in the virtual world, with several seeds."""
+"""`tailrace simulate`: a scenario in the virtual world, with several seeds; or a recorded run, back
+at one of its moments."""
 
 from __future__ import annotations
 
@@ -16,23 +17,41 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog="Examples: `tailrace simulate grid.toml` · "
-    "`tailrace simulate grid.toml --seeds 100 --vary pools.grid.machines=10,20,40`"
+    "`tailrace simulate grid.toml --seeds 100 --vary pools.grid.machines=10,20,40` · "
+    "`tailrace simulate . --until 90s` (a run's folder)"
 )
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…|RUN")
 @click.option("--seeds", default=20, show_default=True, help="Runs of each scenario.")
 @click.option("--seed", default=0, show_default=True, help="The first seed.")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Change a value.")
 @click.option("--vary", "varies", multiple=True, metavar="KEY=A,B,…", help="Each of these in turn.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with the figures of each run.")
 @click.option("-j", "processes", type=int, default=None, help="Runs at once; default: all cores.")
+@click.option(
+    "--until", metavar="T", help="Of a RUN: how it stood 90s after its start, or at 14:05."
+)
+@click.option(
+    "--explain", "subject", metavar="SUBJECT", help="With --until: of a task or host, why."
+)
+@click.option("--bag", help="Of a RUN with several bags: number or name; default: the newest.")
 def command(
     files: tuple[Path, ...], seeds: int, seed: int, sets: tuple[str, ...],
-    varies: tuple[str, ...], as_json: bool, processes: int | None,
+    varies: tuple[str, ...], as_json: bool, processes: int | None, until: str | None,
+    subject: str | None, bag: str | None,
 ) -> int:  # fmt: skip
     """Run scenarios in the virtual world, driven by the same scheduler as real runs.
 
     Prints mean, interval and spread of each figure over the seeds. Ctrl-C keeps what is done.
+
+    RUN is a folder in which something was run. With --until it is taken back to that moment, by
+    its journal: tasks, hosts, leases, money, and the last decisions.
     """
+    if until is not None or subject is not None:
+        from tailrace.cli import travelling
+
+        return travelling.command(files, until, bag, subject, as_json=as_json)
+    if not files:
+        raise click.UsageError("there is nothing to simulate: name a scenario file")
     if seeds < 1:
         raise click.UsageError(f"--seeds is {seeds}, but there must be one at least")
     told = []

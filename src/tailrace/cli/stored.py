@@ -32,9 +32,9 @@ class Stored(NamedTuple):
 
 
 @contextmanager
-def stored() -> Iterator[Stored]:
-    """Whatever is wrong with the file is told in one sentence."""
-    folder = place.nearest()
+def stored(run: Path | None = None) -> Iterator[Stored]:
+    """The nearest, or that of this run. Whatever is wrong with the file is told in one sentence."""
+    folder = place.nearest() if run is None else place.above(run)
     link = reading.open_store(folder)
     try:
         yield Stored(folder, link, lock.alive(folder))

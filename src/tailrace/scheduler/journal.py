@@ -50,13 +50,43 @@ class Step(msgspec.Struct, frozen=True):
     same: bool
 
 
+class Replay:
+    """The same inputs through a scheduler again, which stands where the last step left it."""
+
+    def __init__(self, pages: Iterable[bytes], *, check: bool = False) -> None:
+        self.scheduler = Scheduler(check=check)
+        self.began_us: int | None = None  # None: nothing was recorded
+        self.next_us: int | None = None  # when the first event comes that was left out
+        self._pages = pages
+        self._check = check
+
+    def steps(self, until_us: int | None = None) -> Iterator[Step]:
+        """Up to this moment, and with all that happened in it."""
+        for moment, of in self._moments():
+            if self.began_us is None:
+                self.began_us = moment
+            if until_us is not None and moment > until_us:
+                self.next_us = moment
+                return
+            if isinstance(of, Entry):
+                yield self._step(of)
+            else:
+                self.scheduler = Scheduler(check=self._check)
+                self.scheduler.restore(of, moment)
+
+    def _moments(self) -> Iterator[tuple[int, Entry | Restored]]:
+        for body in self._pages:
+            page = decode_page(body)
+            if page.restored is not None:
+                yield page.restored_at, page.restored
+            for entry in page.entries:
+                yield entry.now, entry
+
+    def _step(self, entry: Entry) -> Step:
+        decisions = self.scheduler.handle(entry.event, entry.now)
+        return Step(entry.now, entry.event, decisions, check_of(decisions) == entry.check)
+
+
 def replay(pages: Iterable[bytes], *, check: bool = False) -> Iterator[Step]:
-    scheduler = Scheduler(check=check)
-    for body in pages:
-        page = decode_page(body)
-        if page.restored is not None:
-            scheduler = Scheduler(check=check)
-            scheduler.restore(page.restored, page.restored_at)
-        for entry in page.entries:
-            decisions = scheduler.handle(entry.event, entry.now)
-            yield Step(entry.now, entry.event, decisions, check_of(decisions) == entry.check)
+    """All of it."""
+    return Replay(pages, check=check).steps()

@@ -50,6 +50,11 @@ class Timers:
             self._look()
             yield alarm, key
 
+    def coming(self) -> Iterator[tuple[int, Alarm, Key]]:
+        """The next first; some may turn out to hold no longer."""
+        for at_us, _, alarm, key in sorted(self._heap):
+            yield at_us, alarm, key
+
     def void(self, holds: Callable[[Alarm, Key], bool]) -> None:
         """One more of them holds no longer."""
         self._void += 1

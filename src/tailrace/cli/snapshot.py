@@ -1,0 +1,169 @@
+"""How everything stood at one moment, from the scheduler's own memory: plain values to show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from tailrace.quantities import MICRO
+from tailrace.scheduler.money import cost_until
+from tailrace.scheduler.rows import STANDING
+from tailrace.scheduler.state import Bag, Host, State
+from tailrace.scheduler.timers import Alarm, Key
+
+ALARMS = {
+    Alarm.TIMEOUT: "the time-out of attempt {}",
+    Alarm.TRIAL: "the trial of bag {} has run long enough",
+    Alarm.READMIT: "host {} may be probed",
+    Alarm.LEASE: "lease {} comes to its end",
+    Alarm.REPLICATE: "replication looks at bag {} again",
+    Alarm.ROUND: "a round of bag {} begins",
+    Alarm.ACQUIRE: "pool {} may be asked again",
+    Alarm.DOUBT: "a host held back may try a task of bag {}",
+}
+
+
+class BagThen(msgspec.Struct, frozen=True):
+    bag: int
+    name: str
+    phase: str
+    why: str
+    tasks: int
+    done: int
+    failed: int
+    left: int
+    live: int  # attempts that are out
+    waiting: int  # tasks that wait for another attempt
+    unsent: int  # never sent
+
+
+class AttemptThen(msgspec.Struct, frozen=True):
+    attempt: int
+    bag: int
+    task: int
+    sent_us: int
+
+
+class HostThen(msgspec.Struct, frozen=True):
+    host: str
+    pool: str
+    state: str
+    why: str  # it is excluded, or was
+    holds: list[AttemptThen]
+    booked: int
+    excluded_until_us: int | None
+
+
+class LeaseThen(msgspec.Struct, frozen=True):
+    lease: int
+    pool: str
+    bag: int
+    state: str
+    host: str
+    wanted_us: int
+    up_us: int | None
+    ends_us: int
+    spent: float
+    currency: str
+
+
+class MoneyThen(msgspec.Struct, frozen=True):
+    currency: str
+    spent: float
+    committed: float
+    budget: float | None
+
+
+class AlarmThen(msgspec.Struct, frozen=True):
+    at_us: int
+    what: str
+
+
+class Then(msgspec.Struct, frozen=True):
+    bag: BagThen
+    others: list[BagThen]  # that had not ended
+    hosts: list[HostThen]
+    leases: list[LeaseThen]
+    money: list[MoneyThen]
+    alarm: AlarmThen | None
+
+
+def snapshot(state: State, number: int, at_us: int) -> Then:
+    bag = state.bags[number]
+    return Then(
+        bag=_bag(bag),
+        others=[_bag(other) for other in state.open.values() if other is not bag],
+        hosts=[_host(host) for host in state.hosts.values()],
+        leases=list(_leases(state, at_us)),
+        money=list(_money(state, bag, at_us)),
+        alarm=_alarm(state),
+    )
+
+
+def _bag(bag: Bag) -> BagThen:
+    count, done = bag.terms.count, bag.done.count
+    live = sum(len(attempts) for attempts in bag.live.values())
+    return BagThen(bag.id, bag.terms.name, bag.phase, bag.why, count, done, bag.failed.count,
+                   count - done, live, len(bag.requeue.waiting), bag.fresh.left)  # fmt: skip
+
+
+def _host(host: Host) -> HostThen:
+    holds = [AttemptThen(a.attempt, a.bag, a.index, a.sent_us) for a in host.live.values()]
+    until = host.excluded_until_us if host.excluded else None
+    return HostThen(host.id, host.pool, _state(host), host.why, holds, host.booked, until)
+
+
+def _state(host: Host) -> str:
+    if not host.present:
+        return "not connected"
+    if host.excluded:
+        return "excluded"
+    if host.retired:
+        return "its lease is over"
+    if host.probing:
+        return "probed"
+    return "at work" if host.live else "idle"
+
+
+def _leases(state: State, at_us: int) -> Iterator[LeaseThen]:
+    for row in state.leases.values():
+        cost = cost_until(row, at_us if row.gone_us is None else row.gone_us)
+        yield LeaseThen(row.lease, row.pool, row.bag, row.state, row.host, row.wanted_us, row.up_us,
+                        row.ends_us, cost / MICRO, row.billing.currency)  # fmt: skip
+
+
+def _money(state: State, bag: Bag, at_us: int) -> Iterator[MoneyThen]:
+    """At that moment, not at the event before it: a unit may have been entered since."""
+    rows = [state.leases[lease] for lease in bag.leases]
+    paid = [row.billing.currency for row in rows if row.billing.price]
+    for currency in dict.fromkeys([*bag.paid, *paid, *bag.terms.budget]):
+        own = [row for row in rows if row.billing.currency == currency]
+        spent = bag.paid.get(currency, 0) + sum(cost_until(row, at_us) for row in own)
+        bound = sum(cost_until(row, row.ends_us) - cost_until(row, at_us) for row in own)
+        budget = bag.terms.budget.get(currency)
+        if spent or bound or budget is not None:
+            yield MoneyThen(currency, spent / MICRO, bound / MICRO, _units(budget))
+
+
+def _units(micros: int | None) -> float | None:
+    return None if micros is None else micros / MICRO
+
+
+def _alarm(state: State) -> AlarmThen | None:
+    """The first that still meant something: most are set and never needed."""
+    for at_us, alarm, key in state.timers.coming():
+        if _holds(state, alarm, key):
+            return AlarmThen(at_us, ALARMS[alarm].format(key))
+    return None
+
+
+def _holds(state: State, alarm: Alarm, key: Key) -> bool:
+    if alarm is Alarm.TIMEOUT:
+        return key in state.attempts
+    if alarm is Alarm.LEASE:
+        lease = state.leases.get(int(key))
+        return lease is not None and lease.state in STANDING
+    if alarm is Alarm.TRIAL:
+        return any(state.bags[int(key)].trials.values())
+    return alarm is not Alarm.READMIT or state.hosts[str(key)].excluded

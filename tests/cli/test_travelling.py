@@ -1,0 +1,131 @@
+"""`simulate RUN --until T`: back at a moment of a real run, by its journal."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import ask
+
+from tailrace.report import words
+from tailrace.server import reading
+
+
+def store(folder: Path) -> sqlite3.Connection:
+    return sqlite3.connect(folder / ".tailrace" / "store.db")
+
+
+def settled_by(folder: Path, at_us: int) -> int:
+    """From the tables: independent of the journal."""
+    query = "SELECT count(*) FROM results JOIN attempts USING (attempt) WHERE ended_us <= ?"
+    link = store(folder)
+    found = link.execute(query, (at_us,)).fetchone()[0]
+    link.close()
+    return int(found)
+
+
+def sent_and_not_ended(folder: Path, at_us: int) -> list[int]:
+    query = "SELECT attempt FROM attempts WHERE sent_us <= ? AND ended_us > ? ORDER BY attempt"
+    link = store(folder)
+    found = [row[0] for row in link.execute(query, (at_us, at_us))]
+    link.close()
+    return found
+
+
+def submitted_us(folder: Path) -> int:
+    link = reading.open_store(folder / ".tailrace")
+    found = reading.bag(link, 1).submitted_us
+    link.close()
+    return found
+
+
+def test_at_every_moment_the_journal_tells_what_the_tables_do(swept: Path) -> None:
+    begun = submitted_us(swept)
+    link = store(swept)
+    moments = [row[0] for row in link.execute("SELECT ended_us FROM attempts ORDER BY ended_us")]
+    link.close()
+    for at_us in (begun, *moments, moments[-1] - 1, moments[0] - 1):
+        told = ask(swept, "simulate", ".", "--until", f"{at_us - begun}us", "--json").json
+        then = told["then"]
+        assert then["bag"]["done"] == settled_by(swept, at_us)
+        held = [one["attempt"] for host in then["hosts"] for one in host["holds"]]
+        assert sorted(held) == sent_and_not_ended(swept, at_us)
+        assert then["bag"]["live"] == len(held)
+        assert then["bag"]["left"] == 6 - then["bag"]["done"]
+        assert told["last_us"] <= at_us and (told["next_us"] or at_us + 1) > at_us
+
+
+def test_it_prints_bag_hosts_leases_money_and_decisions(swept: Path) -> None:
+    told = ask(swept, "simulate", "--until", "0s").out
+    assert "6 tasks: 0 done (0 failed), 6 left" in told and "0.6 USD spent" in told
+    assert "Acquire lease 1, pool local, bag 1" in told and "lease 1 comes to its end" in told
+    end = ask(swept, "simulate", str(swept / ".tailrace"), "--until", "1h").out
+    assert "The journal ends here" in end and "6 tasks: 6 done (2 failed), 0 left" in end
+    assert "next alarm" not in end and "gone" in end
+
+
+def test_it_explains_a_task_and_a_host_as_they_stood(swept: Path) -> None:
+    before = ask(swept, "simulate", ".", "--until", "0", "--explain", "1/1").out
+    assert "The task was never sent; 6 tasks of the bag wait." in before
+    after = ask(swept, "simulate", ".", "--until", "1h", "--explain", "1/1").out
+    assert "The task has failed for good." in after
+    host = ask(swept, "hosts", "--json").json[0]["host"]
+    assert (
+        f"Host {host} of pool local"
+        in ask(swept, "simulate", "--until", "1h", "--explain", host).out
+    )
+
+
+def test_a_time_of_the_clock_and_a_duration_are_the_same_moment(swept: Path) -> None:
+    begun = submitted_us(swept)
+    clock = datetime.fromtimestamp((begun + 300_000) / 1e6)
+    for text in (clock.isoformat(), clock.time().isoformat(), "0.3s"):
+        told = ask(swept, "simulate", "--until", text, "--json").json
+        assert not told["past_end"] and abs(told["at_us"] - begun - 300_000) < 2
+
+
+def test_moments_that_are_none_or_too_early(swept: Path, tmp_path: Path) -> None:
+    early = ask(swept, "simulate", "--until", "2001-01-01 12:00")
+    assert early.code == 2 and "too early: the journal begins at" in early.err
+    assert words.moment(submitted_us(swept))[:10] in early.err
+    assert "is no moment" in ask(swept, "simulate", "--until", "soon").err
+    assert ask(swept, "simulate", "bag.toml", "--until", "1s").code == 2
+    assert "no folder" in ask(swept, "simulate", "nowhere", "--until", "1s").err
+    assert "tailrace run" in ask(tmp_path, "simulate", "--until", "1s").err
+    assert ask(swept, "simulate", "--explain", "1/1").code == 2
+
+
+def test_a_bag_that_was_not_there_yet(swept: Path, tmp_path: Path) -> None:
+    """Two bags in one journal; the second did not exist when the first began."""
+    folder = tmp_path / "two"
+    shutil.copytree(swept, folder)
+    from tests.cli.conftest import tailrace
+
+    assert tailrace(folder, "run", "--quiet", "--", "true", ":::", "a").code == 0
+    first = words.moment(submitted_us(folder) + 1_000_000)[:19]
+    told = ask(folder, "simulate", "--until", first)
+    assert told.code == 2 and "bag 2 was not there at" in told.err and "--bag" in told.err
+    assert ask(folder, "simulate", "--until", first, "--bag", "sweep").code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("DELETE FROM journal", "there is no journal to replay here"),
+        ("UPDATE journal SET body = x'93'", "a page cannot be read"),
+        ("DELETE FROM journal WHERE n BETWEEN 2 AND 4", "is decided otherwise"),
+    ],
+)
+def test_a_journal_that_is_missing_or_of_another_version(
+    copied: Path, change: str, said: str
+) -> None:
+    with store(copied) as link:
+        link.execute(change)
+    link.close()
+    told = ask(copied, "simulate", "--until", "1h")
+    assert told.code in (2, 6) and said in told.err, told.err
+    if "page" in said:
+        assert said in ask(copied, "replay").err
