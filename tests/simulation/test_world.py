@@ -122,25 +122,6 @@ def _lost(minutes: float, seed: int) -> float:
     return 100 * record.failed / record.settled
 
 
-def test_an_mm1_queue_waits_as_long_as_theory_says() -> None:
-    """Load 0.7, service of 1 s: the mean wait is 0.7 / 0.3 s."""
-    found = [_waiting(1, 1 / 0.7, seed) for seed in range(4)]
-    assert sum(found) / 4 == pytest.approx(0.7 / 0.3, rel=0.08)
-
-
-def test_an_mmc_queue_waits_as_long_as_erlang_says() -> None:
-    """Five machines at load 0.8: C(5, 4) / (5 - 4) = 0.5541."""
-    found = [_waiting(5, 1 / 4, seed) for seed in range(4)]
-    assert sum(found) / 4 == pytest.approx(0.5541, rel=0.08)
-
-
-def _waiting(machines: int, gap_s: float, seed: int) -> float:
-    tasks = bag(25_000, Exponential(1.0), arrivals=poisson(gap_s))
-    world = World(Scenario((pool(machines),), (tasks,)), seed)
-    world.run()
-    return figures(world)["waiting_s"]
-
-
 def test_leases_are_billed_by_whole_units() -> None:
     terms = Pool("cloud", max=2, billing=Billing(1_000_000, unit_us=60_000_000), lease_us=10**12)
     world = run(Machines(terms), tasks=bag(4, Constant(50.0)))

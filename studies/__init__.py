@@ -1,0 +1,1 @@
+"""The papers' studies, done again: `python -m studies [NAME…]` writes docs/studies/."""
