@@ -38,10 +38,15 @@ class Origin:
     """Where values come from: a file with its lines, or flags that stand above it."""
 
     def __init__(
-        self, file: str | None = None, text: str = "", flags: Mapping[str, Any] | None = None
+        self,
+        file: str | None = None,
+        text: str = "",
+        flags: Mapping[str, Any] | None = None,
+        typed: Mapping[Path, str] | None = None,
     ) -> None:
         self.file = file
         self.flags = flags or {}
+        self.typed = typed or {}  # by the path of what they changed: flags such as --set
         self.keys: frozenset[str] = frozenset()  # those of the file itself, once it is read
         self._text = text
         self._places: Places | None = None
@@ -49,6 +54,9 @@ class Origin:
     def bad(self, path: Path, message: str, remedy: str = "") -> BadInput:
         if path and path[0] in self.flags:
             return BadInput(f"--{_flag(path)}: {message}", remedy=remedy)
+        for changed, flag in self.typed.items():
+            if path[: len(changed)] == changed:
+                return BadInput(f"{flag}: {message}", remedy=remedy)
         return BadInput(message, file=self.file, line=self._line(path), remedy=remedy)
 
     @contextmanager

@@ -1,18 +1,38 @@
-"""`tailrace simulate`: a scenario in the virtual world, with several seeds; or a recorded run, back
-at one of its moments."""
+"""`tailrace simulate`: scenarios in the virtual world, each with several seeds; or a recorded run,
+back at one of its moments."""
 
 from __future__ import annotations
 
 import os
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
+
+from tailrace.errors import Exit
 
 if TYPE_CHECKING:
-    from tailrace.simulation.experiment import Running
-    from tailrace.simulation.scenario import Scenario
+    from tailrace.cli.seeding import Found
+    from tailrace.cli.simulated import Result
+    from tailrace.cli.variants import Variant
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What shall be run, and what shall be shown of it."""
+
+    seeds: int
+    seed: int
+    sets: tuple[str, ...]
+    varies: tuple[str, ...]
+    processes: int | None
+    quiet: bool
+    as_json: bool
+    figures: tuple[str, ...]
+    machines: bool
+    links: bool
+    running: bool
 
 
 @click.command(
@@ -21,12 +41,44 @@ if TYPE_CHECKING:
     "`tailrace simulate . --until 90s` (a run's folder)"
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…|RUN")
-@click.option("--seeds", default=20, show_default=True, help="Runs of each scenario.")
+@click.option(
+    "--seeds",
+    default=20,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="Runs of each scenario.",
+)
 @click.option("--seed", default=0, show_default=True, help="The first seed.")
-@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Change a value.")
-@click.option("--vary", "varies", multiple=True, metavar="KEY=A,B,…", help="Each of these in turn.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with the figures of each run.")
-@click.option("-j", "processes", type=int, default=None, help="Runs at once; default: all cores.")
+@click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change a value of the scenario: pools.grid.machines=50. May be repeated.",
+)
+@click.option(
+    "--vary",
+    "varies",
+    multiple=True,
+    metavar="KEY=A,B,…",
+    help="Run it with each of these values, and compare. Several are crossed.",
+)
+@click.option(
+    "--figure",
+    "figures",
+    multiple=True,
+    metavar="NAME",
+    help="Show only this figure. May be repeated.",
+)
+@click.option("--machines", is_flag=True, help="Show each machine: its means over the runs.")
+@click.option("--links", is_flag=True, help="Show each link of the network, likewise.")
+@click.option("--running", is_flag=True, help="Show mean and variance after each run.")
+@click.option("--json", "as_json", is_flag=True, help="All of it as JSON, with each run's figures.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@click.option(
+    "-j", "processes", type=click.IntRange(1), metavar="N", help="Runs at once; default: all cores."
+)
 @click.option(
     "--until", metavar="T", help="Of a RUN: how it stood 90s after its start, or at 14:05."
 )
@@ -35,13 +87,14 @@ if TYPE_CHECKING:
 )
 @click.option("--bag", help="Of a RUN with several bags: number or name; default: the newest.")
 def command(
-    files: tuple[Path, ...], seeds: int, seed: int, sets: tuple[str, ...],
-    varies: tuple[str, ...], as_json: bool, processes: int | None, until: str | None,
-    subject: str | None, bag: str | None,
+    files: tuple[Path, ...], until: str | None, subject: str | None, bag: str | None,
+    as_json: bool, **asked: Any,
 ) -> int:  # fmt: skip
     """Run scenarios in the virtual world, driven by the same scheduler as real runs.
 
-    Prints mean, interval and spread of each figure over the seeds. Ctrl-C keeps what is done.
+    A scenario is a TOML file: pools of machines that may fail, bags of tasks. It is run with
+    several seeds; printed are mean, interval (95 %) and spread of each figure over the runs, and
+    for several scenarios a table that compares them. Ctrl-C keeps what is done.
 
     RUN is a folder in which something was run. With --until it is taken back to that moment, by
     its journal: tasks, hosts, leases, money, and the last decisions.
@@ -52,101 +105,64 @@ def command(
         return travelling.command(files, until, bag, subject, as_json=as_json)
     if not files:
         raise click.UsageError("there is nothing to simulate: name a scenario file")
-    if seeds < 1:
-        raise click.UsageError(f"--seeds is {seeds}, but there must be one at least")
-    told = []
-    for file in files:
-        for name, scenario in _variants(file, sets, varies):
-            found, complete = _runs(name, scenario, range(seed, seed + seeds), processes)
-            told.append(_told(name, seed, found))
-            if not as_json:
-                _show(name, found)
-            if not complete:
-                break
-    if as_json:
-        _print_json(told)
-    return 0 if all(len(one["runs"]) == seeds for one in told) else 130
+    return _simulate(files, Asked(**asked, as_json=as_json))
 
 
-def _variants(
-    file: Path, sets: tuple[str, ...], varies: tuple[str, ...]
-) -> list[tuple[str, Scenario]]:
-    from tailrace.bag.tables import read_toml
-    from tailrace.bag.textfile import read_text
-    from tailrace.simulation import settings
-    from tailrace.simulation.reading import read_scenario
+def _simulate(files: Sequence[Path], asked: Asked) -> int:
+    from tailrace.cli.seeding import bar_for, carry_out
+    from tailrace.cli.simulated import check_figures
+    from tailrace.cli.variants import read_variants
+    from tailrace.simulation.experiment import Todo
 
-    shown = str(file)
-    text = read_text(file, shown)
-    data = read_toml(text, shown)
-    for one in sets:
-        path, value = settings.parse(one)
-        data = settings.changed(data, path, settings.value_of(value))
-    found = []
-    for chosen in settings.variations(list(varies)):
-        variant = data
-        for path, value in chosen.items():
-            variant = settings.changed(variant, path, value)
-        words = ", ".join(f"{'.'.join(path)}={value}" for path, value in chosen.items())
-        scenario = read_scenario(variant, shown, text, file.absolute().parent)
-        found.append((f"{scenario.name} ({words})" if words else scenario.name, scenario))
-    return found
+    variants = read_variants(files, asked.sets, asked.varies)
+    check_figures(variants, asked.figures)
+    todos = [Todo(one.scenario, asked.seed + n) for one in variants for n in range(asked.seeds)]
+    cores = asked.processes or len(os.sched_getaffinity(0))
+    found = carry_out(todos, cores, bar_for(quiet=asked.quiet or asked.as_json))
+    _print(_results(variants, found), asked)
+    return _end(found, len(todos))
 
 
-def _runs(
-    name: str, scenario: Scenario, seeds: range, processes: int | None
-) -> tuple[list[dict[str, float]], bool]:
-    from tailrace.simulation.experiment import run_seeds
+def _results(variants: Sequence[Variant], found: Found) -> list[Result]:
+    """In the order of the seeds, whichever ended first."""
+    from tailrace.cli.simulated import Result
 
-    found: list[dict[str, float]] = []
-    cores = processes or len(os.sched_getaffinity(0))
-    try:
-        for _, figures in run_seeds(scenario, seeds, cores):
-            found.append(figures)
-            _progress(name, len(found), len(seeds))
-    except KeyboardInterrupt:
-        return found, False
-    return found, True
+    each = len(found.runs) // len(variants)
+    return [
+        Result(variant, [run for run in found.runs[n * each : (n + 1) * each] if run is not None])
+        for n, variant in enumerate(variants)
+    ]
 
 
-def _progress(name: str, done: int, seeds: int) -> None:
-    if sys.stderr.isatty():
-        end = "\r\033[K" if done == seeds else ""
-        click.echo(f"\r{name}: {done} of {seeds} runs{end}", err=True, nl=False)
+def _print(results: list[Result], asked: Asked) -> None:
+    from tailrace.cli import simulated
 
-
-def _show(name: str, found: list[dict[str, float]]) -> None:
-    from tailrace.cli import screen
-    from tailrace.simulation.experiment import summary
-
-    click.echo(f"{name}: {len(found)} runs")
-    if not found:
+    main = simulated.main_figures(results, asked.figures)
+    if asked.as_json:
+        click.echo(simulated.as_json(results, asked.seed, main if asked.running else ()))
         return
-    rows = [_row(figure, sums) for figure, sums in summary(found).items()]
-    head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
-    screen.print_table(screen.table(head, rows, right=head[1:6]))
+    for result in results:
+        _print_one(result, asked, main)
+    if len(results) > 1:
+        click.echo()
+        simulated.show_compared(results, main)
 
 
-def _row(figure: str, sums: Running) -> tuple[str, ...]:
-    half = f"± {sums.half_width:.4g}" if sums.count > 1 else ""
-    hint = "" if sums.settled or sums.count < 2 or not sums.mean else "wide: more seeds or longer?"
-    return (figure, f"{sums.mean:.6g}", half, f"{sums.variance**0.5:.4g}", f"{sums.least:.6g}",
-            f"{sums.most:.6g}", hint)  # fmt: skip
+def _print_one(result: Result, asked: Asked, main: Sequence[str]) -> None:
+    from tailrace.cli import simulated
+
+    simulated.show_figures(result, asked.figures)
+    if asked.running and result.runs:
+        simulated.show_running(result, main)
+    if asked.machines:
+        simulated.show_parts(result, "machines", [run.machines for run in result.runs])
+    if asked.links:
+        simulated.show_parts(result, "links", [run.links for run in result.runs])
 
 
-def _told(name: str, seed: int, found: list[dict[str, float]]) -> dict[str, Any]:
-    from tailrace.simulation.experiment import summary
-
-    means = {
-        figure: {"mean": sums.mean, "variance": sums.variance, "least": sums.least,
-                 "most": sums.most, "half_width": sums.half_width if sums.count > 1 else None,
-                 "settled": sums.settled}
-        for figure, sums in summary(found).items()
-    }  # fmt: skip
-    return {"scenario": name, "first_seed": seed, "figures": means, "runs": found}
-
-
-def _print_json(told: list[dict[str, Any]]) -> None:
-    import msgspec
-
-    click.echo(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+def _end(found: Found, count: int) -> int:
+    if not found.interrupted:
+        return Exit.OK
+    click.echo(f"tailrace: interrupted: {found.done:,} of {count:,} runs are done, the figures are "
+               "theirs.", err=True)  # fmt: skip
+    return Exit.INTERRUPTED

@@ -1,93 +1,95 @@
-"""One scenario with several seeds: means, variances, intervals, and whether they have settled.
-
-Welford's sums, so that mean and variance are there after each run (DSiDE's DMExec, thesis 2.4).
-"""
+"""Many runs, each a scenario with its seed, on all cores."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+import signal
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import active_children
 
+import msgspec
+
+from tailrace.errors import TailraceError
 from tailrace.simulation.scenario import Scenario
-from tailrace.simulation.statistics import figures
+from tailrace.simulation.statistics import Part, figures, links, machines
 from tailrace.simulation.world import World
 
-LEVEL = 0.95
-SETTLED = 0.05  # of the mean: an interval no wider than that to either side
+BEAT_S = 0.2
 
 
-class Running:
-    """Mean and variance of what has come so far."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.mean = 0.0
-        self._squares = 0.0
-        self.least = math.inf
-        self.most = -math.inf
-
-    def add(self, value: float) -> None:
-        self.count += 1
-        apart = value - self.mean
-        self.mean += apart / self.count
-        self._squares += apart * (value - self.mean)
-        self.least, self.most = min(self.least, value), max(self.most, value)
-
-    @property
-    def variance(self) -> float:
-        """Of the sample."""
-        return self._squares / (self.count - 1) if self.count > 1 else 0.0
-
-    @property
-    def half_width(self) -> float:
-        """Of the interval around the mean, by Student's t."""
-        if self.count < 2:
-            return math.inf
-        from scipy.special import stdtrit
-
-        t = float(stdtrit(self.count - 1, (1 + LEVEL) / 2))
-        return t * math.sqrt(self.variance / self.count)
-
-    @property
-    def settled(self) -> bool:
-        """Few runs, a short time or a system with two states leave a wide interval."""
-        return self.half_width <= SETTLED * abs(self.mean)
+class Todo(msgspec.Struct, frozen=True):
+    scenario: Scenario
+    seed: int
 
 
-def run_one(scenario: Scenario, seed: int) -> dict[str, float]:
-    world = World(scenario, seed)
+class Run(msgspec.Struct, frozen=True):
+    """What one run came to."""
+
+    seed: int
+    figures: dict[str, float]
+    machines: list[Part]
+    links: list[Part]
+
+
+def run_one(todo: Todo) -> Run:
+    world = World(todo.scenario, todo.seed)
     world.run()
-    return figures(world)
+    return Run(todo.seed, figures(world), machines(world), links(world))
 
 
-def run_seeds(
-    scenario: Scenario, seeds: range, processes: int
-) -> Iterator[tuple[int, dict[str, float]]]:
-    """In the order of the seeds, as far as they have come; the caller may leave at any time."""
-    if processes <= 1 or len(seeds) <= 1:
-        yield from ((seed, run_one(scenario, seed)) for seed in seeds)
+def run_all(todos: Sequence[Todo], processes: int) -> Iterator[tuple[int, Run] | None]:
+    """Each with its number, as they end; None when for a moment none did, so that who shows the
+    progress can show that it goes on. One process: here, one after the other."""
+    if processes <= 1:
+        yield from ((number, run_one(todo)) for number, todo in enumerate(todos))
         return
-    with ProcessPoolExecutor(processes) as pool:
-        try:
-            yield from _in_order([pool.submit(run_one, scenario, seed) for seed in seeds], seeds)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with _workers(min(processes, len(todos))) as pool:
+        yield from _as_they_end(pool, todos, 2 * processes)
 
 
-def _in_order(
-    runs: list[Future[dict[str, float]]], seeds: range
-) -> Iterator[tuple[int, dict[str, float]]]:
-    for seed, run in zip(seeds, runs, strict=True):
-        wait([run], return_when=FIRST_COMPLETED)
-        yield seed, run.result()
+@contextmanager
+def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """An interrupt ends them at once: nobody waits for runs that nobody will see."""
+    others = set(active_children())
+    pool = ProcessPoolExecutor(count, initializer=_ignore_interrupts)
+    try:
+        yield pool
+    except BrokenProcessPool:
+        raise _killed() from None
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in set(active_children()) - others:
+            worker.terminate()
+        raise
+    pool.shutdown()
 
 
-def summary(found: list[dict[str, float]]) -> dict[str, Running]:
-    """By figure; one that is missing in a run (a cost that never arose) counts as nothing."""
-    names = dict.fromkeys(name for one in found for name in one)
-    running = {name: Running() for name in names}
-    for one in found:
-        for name, sums in running.items():
-            sums.add(one.get(name, 0.0))
-    return running
+def _killed() -> TailraceError:
+    remedy = "If memory was short, run fewer at once: -j 1."
+    return TailraceError("a run was killed from outside", remedy=remedy)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C goes to all processes of the terminal; the first of them tells the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _as_they_end(
+    pool: ProcessPoolExecutor, todos: Sequence[Todo], window: int
+) -> Iterator[tuple[int, Run] | None]:
+    """A window of them at a time: to wait for all at once costs the square of their number."""
+    coming = iter(enumerate(todos))
+    under_way: dict[Future[Run], int] = {}
+    while True:
+        for number, todo in islice(coming, window - len(under_way)):
+            under_way[pool.submit(run_one, todo)] = number
+        if not under_way:
+            return
+        ended = wait(under_way, BEAT_S, FIRST_COMPLETED).done
+        for run in ended:
+            yield under_way.pop(run), run.result()
+        if not ended:
+            yield None

@@ -16,6 +16,7 @@ arrivals = { process = "uniform", from = "1m", to = "5m" }
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,15 @@ def load_scenario(path: Path) -> Scenario:
     return read_scenario(read_toml(text, shown), shown, text, path.absolute().parent)
 
 
-def read_scenario(data: dict[str, Any], shown: str, text: str, folder: Path) -> Scenario:
-    table = Table(data, Origin(shown, text))
+def read_scenario(
+    data: dict[str, Any],
+    shown: str,
+    text: str,
+    folder: Path,
+    typed: Mapping[Any, str] | None = None,
+) -> Scenario:
+    """`typed`: the flags that changed values of the file, by their paths."""
+    table = Table(data, Origin(shown, text, typed=typed))
     place = Place(table.origin, (), folder)
     name = table.take("name", str) or Path(shown).stem
     stop, news = _stop(table.table("stop")), _news(table.table("news"), place)

@@ -37,7 +37,16 @@ class Record:
     @property
     def restarts(self) -> int:
         """Attempts beyond the first of each task."""
-        return self.attempts - sum(1 for time in self.sent if time != UNKNOWN)
+        return self.attempts - self.first_sent
+
+    @property
+    def submitted(self) -> int:
+        return len(self.arrived) - self.arrived.count(UNKNOWN)
+
+    @property
+    def first_sent(self) -> int:
+        """Tasks that were sent at least once."""
+        return len(self.sent) - self.sent.count(UNKNOWN)
 
     def waiting_us(self) -> list[int]:
         pairs = zip(self.arrived, self.sent, strict=True)

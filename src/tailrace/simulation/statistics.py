@@ -1,32 +1,64 @@
-"""What a run of the virtual world comes to: figures of the system, by name, and of each machine."""
+"""What a run of the virtual world comes to: figures of the system, each machine and each link."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
+
+import msgspec
 
 from tailrace.scheduler import money
 from tailrace.simulation.availability import of_all
-from tailrace.simulation.record import UNKNOWN
+from tailrace.simulation.host import SimulatedHost
+from tailrace.simulation.network import Link
+from tailrace.simulation.record import UNKNOWN, Record
+from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.world import World
 
 HOUR = 3_600_000_000
 SECOND = 1_000_000
+MEGABYTE = 1_000_000
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A machine or a link, with its figures."""
+
+    name: str
+    kind: str  # its pool, or its reach
+    figures: dict[str, float]
 
 
 def figures(world: World) -> dict[str, float]:
     """Of the whole system; times in seconds."""
-    found: dict[str, float] = {"makespan_s": _makespan_us(world) / SECOND}
-    records = world.records
-    found["tasks_done"] = sum(record.succeeded for record in records)
-    found["tasks_failed"] = sum(record.failed for record in records)
-    found["tasks_submitted"] = sum(len(r.arrived) - r.arrived.count(UNKNOWN) for r in records)
-    found["attempts"] = sum(record.attempts for record in records)
-    found["restarts"] = sum(record.restarts for record in records)
+    makespan = {"makespan_s": _makespan_us(world) / SECOND}
+    return makespan | task_figures(world.records) | _system(world) | _costs(world)
+
+
+def figure_names(scenario: Scenario) -> list[str]:
+    """All there can be: those of nothing at all, and the costs."""
+    plain = figures(World(Scenario((), ()), 0))
+    billings = [pool.terms.billing for pool in scenario.pools]
+    return [*plain, *dict.fromkeys(f"cost_{one.currency}" for one in billings if one.price)]
+
+
+def task_figures(records: Sequence[Record]) -> dict[str, float]:
+    """Of all tasks; DSiDE's names for them are in the reference of scenarios."""
+    submitted = sum(record.submitted for record in records)
+    sent = sum(record.first_sent for record in records)
     waiting = [time for record in records for time in record.waiting_us()]
     turnaround = [time for record in records for time in record.turnaround_us()]
-    found["waiting_s"] = fmean(waiting) / SECOND if waiting else 0.0
-    found["turnaround_s"] = fmean(turnaround) / SECOND if turnaround else 0.0
-    return found | _machines(world) | _costs(world)
+    return {
+        "tasks_done": sum(record.succeeded for record in records),
+        "tasks_failed": sum(record.failed for record in records),
+        "tasks_submitted": submitted,
+        "tasks_sent": sent,
+        "tasks_waiting": submitted - sent,
+        "accepted": sent / submitted if submitted else 0.0,
+        "attempts": sum(record.attempts for record in records),
+        "restarts": sum(record.restarts for record in records),
+        "waiting_s": fmean(waiting) / SECOND if waiting else 0.0,
+        "turnaround_s": fmean(turnaround) / SECOND if turnaround else 0.0,
+    }
 
 
 def _makespan_us(world: World) -> int:
@@ -35,7 +67,7 @@ def _makespan_us(world: World) -> int:
     return last if last != UNKNOWN else world.engine.now
 
 
-def _machines(world: World) -> dict[str, float]:
+def _system(world: World) -> dict[str, float]:
     now = world.engine.now
     usages = [host.machine.usage() for host in world.every_host]
     up = sum(usage.up_us for usage in usages)
@@ -46,10 +78,51 @@ def _machines(world: World) -> dict[str, float]:
         "busy": sum(usage.busy_us for usage in usages) / up if up else 0.0,
         "full": sum(usage.full_us for usage in usages) / up if up else 0.0,
         "failures": sum(usage.failures for usage in usages),
+        "jobs_rejected": sum(usage.rejected for usage in usages),
         "jobs_lost": sum(usage.lost for usage in usages),
+        "checkpoints": sum(usage.saves for usage in usages),
         "work_done_h": done / HOUR,
         "work_useful_h": useful / HOUR,
         "work_lost": (done - useful) / done if done else 0.0,
+    }
+
+
+def machines(world: World) -> list[Part]:
+    """Each of them, in the order in which they came."""
+    now = world.engine.now
+    return [Part(host.name, host.pool.terms.name, _machine(host, now)) for host in world.every_host]
+
+
+def _machine(host: SimulatedHost, now: int) -> dict[str, float]:
+    usage, availability = host.machine.usage(), host.presence.availability
+    return {
+        "availability": availability.share(now),
+        "down_s": availability.down_us(now) / SECOND,
+        "failures": usage.failures,
+        "busy": usage.busy_us / usage.up_us if usage.up_us else 0.0,
+        "full": usage.full_us / usage.up_us if usage.up_us else 0.0,
+        "work_done_h": usage.work_done / HOUR,
+        "work_useful_h": usage.useful_work / HOUR,
+        "jobs_done": usage.ended,
+        "jobs_lost": usage.lost,
+        "jobs_dropped": usage.dropped,
+        "jobs_rejected": usage.rejected,
+        "checkpoints": usage.saves,
+    }
+
+
+def links(world: World) -> list[Part]:
+    """Each of them; none without a network."""
+    there: Sequence[Link] = ()
+    return [Part(link.name, link.reach.value, _link(link, world.engine.now)) for link in there]
+
+
+def _link(link: Link, now: int) -> dict[str, float]:
+    busy = link.busy_us(now)
+    return {
+        "megabytes": link.bytes / MEGABYTE,
+        "busy": busy / now if now else 0.0,
+        "used": link.bytes / (link.bytes_per_s * now / SECOND) if now else 0.0,
     }
 
 

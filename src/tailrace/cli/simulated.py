@@ -1,0 +1,182 @@
+"""What simulations have found: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+import msgspec
+
+from tailrace.bag.tables import meant
+from tailrace.cli import screen
+from tailrace.cli.variants import Variant
+from tailrace.errors import BadInput
+from tailrace.simulation.experiment import Run
+from tailrace.simulation.running import Running, summary
+from tailrace.simulation.statistics import Part, figure_names
+
+#: The columns where scenarios are compared, and what --running follows; costs come with them.
+MAIN = ("makespan_s", "tasks_done", "tasks_failed", "waiting_s", "turnaround_s", "busy",
+        "work_lost")  # fmt: skip
+
+
+class Result(msgspec.Struct, frozen=True):
+    variant: Variant
+    runs: list[Run]
+
+    @property
+    def sums(self) -> dict[str, Running]:
+        return summary(run.figures for run in self.runs)
+
+
+def check_figures(variants: Sequence[Variant], asked: Sequence[str]) -> None:
+    names = (name for variant in variants for name in figure_names(variant.scenario))
+    known = list(dict.fromkeys(names)) if asked else []
+    for name in asked:
+        if name not in known:
+            remedy = f"{meant(name, known)}the figures are {', '.join(known)}"
+            raise BadInput(f"--figure {name}: there is no such figure", remedy=remedy)
+
+
+def main_figures(results: Sequence[Result], asked: Sequence[str]) -> list[str]:
+    """Those asked for, or the main ones; a cost is there only where something was paid."""
+    known = dict.fromkeys(name for result in results for name in result.sums)
+    return list(asked) or [name for name in known if name in MAIN or name.startswith("cost_")]
+
+
+# tables
+
+
+def show_figures(result: Result, asked: Sequence[str]) -> None:
+    click.echo(f"{result.variant.name}: {_runs(len(result.runs))}")
+    rows = [_row(name, sums) for name, sums in result.sums.items() if not asked or name in asked]
+    head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
+    if rows:
+        screen.print_table(screen.table(head, rows, right=head[1:6]))
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count:,} runs"
+
+
+def _row(figure: str, sums: Running) -> tuple[str, ...]:
+    half = f"± {sums.half_width:.4g}" if sums.count > 1 else ""
+    hint = "" if sums.settled or sums.count < 2 or not sums.mean else "wide: more seeds or longer?"
+    return (figure, _number(sums.mean), half, f"{sums.variance**0.5:.4g}", _number(sums.least),
+            _number(sums.most), hint)  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
+
+
+def show_running(result: Result, figures: Sequence[str]) -> None:
+    """After each run, as DSiDE's DMExec lists them; the first has no variance yet."""
+    rows = []
+    for figure in figures:
+        for number, (run, mean, variance) in enumerate(_running(result, figure), 1):
+            value = _number(run.figures.get(figure, 0.0))
+            shown = "" if variance is None else _number(variance)
+            rows.append((figure if number == 1 else "", number, run.seed, value, _number(mean),
+                         shown))  # fmt: skip
+    head = ("figure", "run", "seed", "value", "mean so far", "variance so far")
+    click.echo(f"{result.variant.name}: run by run")
+    screen.print_table(screen.table(head, rows, right=head[1:]))
+
+
+def _running(result: Result, figure: str) -> Iterable[tuple[Run, float, float | None]]:
+    sums = Running()
+    for run in result.runs:
+        sums.add(run.figures.get(figure, 0.0))
+        yield run, sums.mean, sums.variance if sums.count > 1 else None
+
+
+def show_parts(result: Result, kind: str, parts: Sequence[Sequence[Part]]) -> None:
+    """Machines or links: their means over the runs that had them. What is zero for all of them
+    only makes the table wide."""
+    rows = means_of(parts)
+    if not rows:
+        click.echo(f"{result.variant.name}: no {kind}")
+        return
+    figures = [name for name in rows[0]["figures"] if any(row["figures"][name] for row in rows)]
+    head = (kind, "of", "runs", *figures)
+    cells = [(row["name"], row["of"], row["runs"], *_cells(row, figures)) for row in rows]
+    click.echo(f"{result.variant.name}: {kind}, means over the runs")
+    screen.print_table(screen.table(head, cells, right=head[2:]))
+
+
+def _cells(row: dict[str, Any], figures: Sequence[str]) -> list[str]:
+    return [f"{row['figures'][figure]:.5g}" for figure in figures]
+
+
+def means_of(parts: Sequence[Sequence[Part]]) -> list[dict[str, Any]]:
+    """By name, in the order of their first coming."""
+    found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for run in parts:
+        for part in run:
+            found.setdefault((part.name, part.kind), []).append(part.figures)
+    return [
+        {"name": name, "of": kind, "runs": len(rows),
+         "figures": {figure: sums.mean for figure, sums in summary(rows).items()}}
+        for (name, kind), rows in found.items()
+    ]  # fmt: skip
+
+
+def show_compared(results: Sequence[Result], figures: Sequence[str]) -> None:
+    """One row for each scenario; of the interval two digits, of the mean as many as these allow."""
+    rows = []
+    for result in results:
+        sums = result.sums
+        rows.append([result.variant.name, len(result.runs)]
+                    + [_interval(sums.get(figure)) for figure in figures])  # fmt: skip
+    head = ("scenario", "runs", *figures)
+    screen.print_table(screen.table(head, rows, right=head[1:]))
+
+
+def _interval(sums: Running | None) -> str:
+    if sums is None:
+        return ""
+    if sums.count < 2 or not sums.variance:
+        return _number(sums.mean)
+    decimals = max(1 - math.floor(math.log10(sums.half_width)), 0)
+    return f"{sums.mean:.{decimals}f} ± {sums.half_width:.{decimals}f}"
+
+
+# JSON
+
+
+def as_json(results: Sequence[Result], seed: int, running: Sequence[str]) -> str:
+    told = [_told(result, seed, running) for result in results]
+    return msgspec.json.format(msgspec.json.encode(told), indent=2).decode()
+
+
+def _told(result: Result, seed: int, running: Sequence[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "scenario": result.variant.name,
+        "file": result.variant.file,
+        "varied": {one.key: one.shown for one in result.variant.varied},
+        "first_seed": seed,
+        "figures": {figure: _sums(sums) for figure, sums in result.sums.items()},
+        "runs": [run.figures for run in result.runs],
+        "seeds": [run.seed for run in result.runs],
+        "machines": means_of([run.machines for run in result.runs]),
+        "links": means_of([run.links for run in result.runs]),
+    }
+    if running:
+        told["running"] = {figure: _steps(result, figure) for figure in running}
+    return told
+
+
+def _sums(sums: Running) -> dict[str, Any]:
+    half = sums.half_width if sums.count > 1 else None
+    return {"mean": sums.mean, "variance": sums.variance, "least": sums.least, "most": sums.most,
+            "half_width": half, "settled": sums.settled}  # fmt: skip
+
+
+def _steps(result: Result, figure: str) -> list[dict[str, Any]]:
+    return [
+        {"seed": run.seed, "mean": mean, "variance": variance}
+        for run, mean, variance in _running(result, figure)
+    ]

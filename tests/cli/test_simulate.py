@@ -1,0 +1,168 @@
+"""`tailrace simulate` through its own door."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import ask, clean_environment, tailrace
+
+SCENARIO = """
+name = "grid"
+stop = { time = "1d" }
+
+[pools.spot]
+machines = 4
+up = { law = "exponential", mean = "2h" }
+down = { law = "exponential", mean = "10m" }
+detection = "reported"
+
+[pools.dear]
+max = 1
+price = "0.10 USD/h"
+
+[bags.small]
+tasks = 60
+length = { law = "exponential", mean = "10m" }
+retries = { lost = 20 }
+"""
+# Two scenarios: one is done at once, the other never.
+ENDLESS = """
+[pools.one]
+machines = 1
+up = "1s"
+down = "1s"
+detection = "reported"
+[bags.long]
+tasks = 1
+length = "10s"
+retries = { lost = 1000000000 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "grid.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def test_each_figure_has_its_mean_over_the_seeds(folder: Path) -> None:
+    told = ask(folder, "simulate", "grid.toml", "--seeds", "3", "--json").json[0]
+    runs = [run["makespan_s"] for run in told["runs"]]
+    assert told["seeds"] == [0, 1, 2] and len(set(runs)) == 3
+    assert told["figures"]["makespan_s"]["mean"] == pytest.approx(sum(runs) / 3)
+    assert told["figures"]["makespan_s"]["least"] == min(runs)
+
+
+def test_one_process_finds_what_all_cores_find(folder: Path) -> None:
+    words = ("simulate", "grid.toml", "--seeds", "3", "--json")
+    assert ask(folder, *words, "-j", "1").out == ask(folder, *words, "-j", "3").out
+
+
+def test_machines_add_up_to_the_system(folder: Path) -> None:
+    told = ask(folder, "simulate", "grid.toml", "--seeds", "2", "--json").json[0]
+    machines, means = told["machines"], told["figures"]
+    names = [one["name"] for one in machines]
+    assert names == [
+        *(f"spot-{n}" for n in range(4)),
+        *(f"dear-{n}" for n in range(len(names) - 4)),
+    ]
+    for name in ("failures", "work_done_h", "work_useful_h", "jobs_lost"):
+        total = sum(one["figures"][name] * one["runs"] / 2 for one in machines)
+        assert total == pytest.approx(means[name]["mean"]), name
+    done = sum(one["figures"]["jobs_done"] * one["runs"] for one in machines)
+    assert done == 2 * means["tasks_done"]["mean"] == 120
+    assert told["links"] == []
+
+
+def test_machines_and_links_are_tables_when_asked_for(folder: Path) -> None:
+    told = ask(folder, "simulate", "grid.toml", "--seeds", "2", "--machines", "--links").out
+    head = next(line for line in told.splitlines() if line.startswith("machines"))
+    assert head.split()[:6] == ["machines", "of", "runs", "availability", "down_s", "failures"]
+    assert "checkpoints" not in head, "nothing but zeros"
+    assert "spot-3" in told and "grid: no links" in told
+
+
+def test_running_tells_mean_and_variance_after_each_run(folder: Path) -> None:
+    words = ("simulate", "grid.toml", "--seeds", "3", "--running", "--figure", "makespan_s")
+    told = ask(folder, *words, "--json").json[0]
+    a, b, c = (run["makespan_s"] for run in told["runs"])
+    steps = told["running"]["makespan_s"]
+    assert [step["mean"] for step in steps] == pytest.approx([a, (a + b) / 2, (a + b + c) / 3])
+    assert steps[0]["variance"] is None
+    assert steps[1]["variance"] == pytest.approx((a - b) ** 2 / 2)
+    rows = ask(folder, *words).out.splitlines()
+    assert [row.split()[-5:-3] for row in rows[-2:]] == [["2", "1"], ["3", "2"]]
+
+
+def test_variants_are_compared_in_one_table(folder: Path) -> None:
+    told = ask(folder, "simulate", "grid.toml", "--seeds", "2", "--vary", "pools.spot.machines=2,8")
+    head, few, many = told.out.splitlines()[-3:]
+    assert head.split()[:3] == ["scenario", "runs", "makespan_s"] and "cost_USD" in head
+    assert few.startswith("grid (pools.spot.machines=2)")
+    assert many.startswith("grid (pools.spot.machines=8)")
+
+
+def test_two_files_of_one_name_are_told_apart(folder: Path) -> None:
+    (folder / "other.toml").write_text(SCENARIO)
+    told = ask(folder, "simulate", "grid.toml", "other.toml", "--seeds", "1").out
+    assert "grid.toml: grid: 1 run\n" in told and "other.toml: grid: 1 run\n" in told
+
+
+def test_a_varied_value_may_be_a_law(folder: Path) -> None:
+    laws = 'bags.small.length={law="uniform", from="1m", to="2m"}, "5m"'
+    told = ask(folder, "simulate", "grid.toml", "--seeds", "1", "--vary", laws, "--json").json
+    assert [one["varied"] for one in told] == [
+        {"bags.small.length": "uniform 1m 2m"},
+        {"bags.small.length": "5m"},
+    ]
+    assert told[0]["runs"][0]["work_useful_h"] < told[1]["runs"][0]["work_useful_h"] == 5
+
+
+def test_progress_goes_to_a_terminal_only(folder: Path) -> None:
+    assert tailrace(folder, "simulate", "grid.toml", "--seeds", "1").err == ""
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
+    """On a terminal, so that the bar tells when to interrupt; only the first process is told."""
+    (tmp_path / "endless.toml").write_text(ENDLESS)
+    screen, theirs = pty.openpty()
+    words = ["simulate", "endless.toml", "--seeds", "2", "-j", "2", "--vary", "pools.one.up=1d,1s"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tailrace.cli.main", *words], cwd=tmp_path,
+        env=clean_environment({"TERM": "xterm", "COLUMNS": "100", "TAILRACE_COLOR": "never"}),
+        stdout=subprocess.PIPE, stderr=theirs, text=True, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        assert "2/4 runs" in read_until(screen, "2/4 runs")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert "2 of 4 runs are done" in read_until(screen, "are done")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(5)
+        os.close(screen)
+    assert "endless (pools.one.up=1d): 2 runs" in out
+    assert "endless (pools.one.up=1s): 0 runs" in out
+
+
+def read_until(screen: int, text: str) -> str:
+    seen, ends = "", time.monotonic() + 30
+    while text not in seen and time.monotonic() < ends:
+        if select.select([screen], [], [], 0.5)[0]:
+            try:
+                seen += os.read(screen, 65536).decode(errors="replace")
+            except OSError:
+                break
+    return seen
