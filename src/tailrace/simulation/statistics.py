@@ -114,10 +114,12 @@ def _machine(host: SimulatedHost, now: int) -> dict[str, float]:
 def links(world: World) -> list[Part]:
     """Each of them; none without a network."""
     there: Sequence[Link] = ()
-    return [Part(link.name, link.reach.value, _link(link, world.engine.now)) for link in there]
+    return [
+        Part(link.name, link.reach.value, link_figures(link, world.engine.now)) for link in there
+    ]
 
 
-def _link(link: Link, now: int) -> dict[str, float]:
+def link_figures(link: Link, now: int) -> dict[str, float]:
     busy = link.busy_us(now)
     return {
         "megabytes": link.bytes / MEGABYTE,

@@ -1,0 +1,105 @@
+"""Figures of runs and their means, against the listings of the thesis (2.4)."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tailrace.bag.terms import Terms
+from tailrace.pools.terms import Pool
+from tailrace.simulation.engine import Stop
+from tailrace.simulation.laws import Constant
+from tailrace.simulation.network import Link, Reach
+from tailrace.simulation.record import Record
+from tailrace.simulation.running import Running, summary
+from tailrace.simulation.scenario import Machines, Scenario, Stopping, Tasks
+from tailrace.simulation.statistics import figures, link_figures, machines, task_figures
+from tailrace.simulation.world import World
+
+DAY_US = 86_400_000_000
+
+
+def cut_off(value: float) -> float:
+    """DSiDE prints three decimals and drops the rest, where we would round."""
+    return math.floor(value * 1000) / 1000
+
+
+def record(submitted: int, sent: int) -> Record:
+    made = Record(submitted)
+    for index in range(submitted):
+        made.arrived[index] = 0
+    for index in range(sent):
+        made.send(index, 1)
+    return made
+
+
+def test_mean_and_variance_run_along_as_dmexec_lists_them() -> None:
+    """Case 4."""
+    sums = Running()
+    steps = []
+    for accepted in (4602, 3531, 4054):
+        sums.add(accepted)
+        steps.append((cut_off(sums.mean), cut_off(sums.variance)))
+    assert steps[1:] == [(4066.5, 573520.5), (4062.333, 286812.333)]
+
+
+@pytest.mark.parametrize(
+    ("submitted", "sent", "printed"),
+    [(2250, 2056, 0.913), (2632, 1810, 0.687), (2008, 1475, 0.734)],
+)
+def test_the_share_of_tasks_that_reach_a_machine(submitted: int, sent: int, printed: float) -> None:
+    """Case 5: rounded they would be 0.914, 0.688 and 0.735."""
+    assert cut_off(task_figures([record(submitted, sent)])["accepted"]) == printed
+
+
+def test_the_mean_of_shares_is_that_of_the_runs() -> None:
+    """Case 6: 0.925 and 0.714, where the share of the sums would be 0.712."""
+    under = [(3027, 2792), (2250, 2056), (2591, 2433)]
+    above = [(2632, 1810), (2008, 1475), (2246, 1621)]
+    for runs, printed in ((under, 0.925), (above, 0.714)):
+        found = summary(task_figures([record(*run)]) for run in runs)
+        assert cut_off(found["accepted"].mean) == printed
+    together = task_figures([record(*run) for run in above])
+    assert cut_off(together["accepted"]) == 0.712
+    rejected = Running()
+    for count in (1057, 727, 783):
+        rejected.add(count)
+    assert cut_off(rejected.mean) == 855.666
+
+
+def test_a_machine_is_busy_for_a_part_of_its_day() -> None:
+    """Case 7: 44,635,515 ms of 24 hours are 51.661 %."""
+    tasks = Tasks(Terms(1, trial_us=0), Constant(44_635.515))
+    world = World(Scenario((Machines(Pool("grid", max=0), 1),), (tasks,)), 1)
+    world.engine.run(until=DAY_US - 1)
+    world.engine.run(until=DAY_US)
+    assert world.engine.now == DAY_US
+    (machine,) = machines(world)
+    assert (
+        cut_off(100 * machine.figures["busy"]) == cut_off(100 * machine.figures["full"]) == 51.661
+    )
+    assert figures(world)["busy"] == machine.figures["busy"]
+
+
+def test_what_was_submitted_was_sent_or_still_waits() -> None:
+    """Case 7: 9724 - 6991 = 2733; and so in a run that is stopped before its end."""
+    found = task_figures([record(9724, 6991)])
+    assert (found["tasks_submitted"], found["tasks_sent"]) == (9724, 6991)
+    assert found["tasks_waiting"] == 2733
+    scenario = Scenario(
+        (Machines(Pool("grid", max=0), 2),), (Tasks(Terms(10, trial_us=0), Constant(60.0)),),
+        stop=Stopping(time_us=90_000_000),
+    )  # fmt: skip
+    world = World(scenario, 1)
+    assert world.run() is Stop.TIME
+    found = figures(world)
+    assert (found["tasks_done"], found["tasks_sent"], found["tasks_waiting"]) == (2, 4, 6)
+    assert found["work_done_h"] == pytest.approx(3 / 60)
+
+
+def test_a_link_tells_what_went_over_it() -> None:
+    link = Link("backbone", bytes_per_s=2e6, reach=Reach.WIDE)
+    link.bytes = 30e6
+    found = link_figures(link, 60_000_000)
+    assert (found["megabytes"], found["used"], found["busy"]) == (30, 0.25, 0)
