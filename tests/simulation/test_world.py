@@ -122,6 +122,15 @@ def _lost(minutes: float, seed: int) -> float:
     return 100 * record.failed / record.settled
 
 
+def test_what_is_sent_ahead_waits_on_its_host_and_is_sent_once() -> None:
+    """Tasks of a tenth of a second come in bundles; load 0.9."""
+    tasks = bag(4000, Exponential(0.1), arrivals=poisson(0.1 / 0.9))
+    world = run(pool(), tasks=tasks)
+    assert world.records[0].attempts == 4000
+    ended = sorted(world.records[0].done)
+    assert ended == list(world.records[0].done)
+
+
 def test_leases_are_billed_by_whole_units() -> None:
     terms = Pool("cloud", max=2, billing=Billing(1_000_000, unit_us=60_000_000), lease_us=10**12)
     world = run(Machines(terms), tasks=bag(4, Constant(50.0)))

@@ -56,30 +56,45 @@ class Attempts:
 
     def _start(self, job: Job) -> None:
         sent: Sent = job.tag
-        host = sent.host
-        sent.began_us = self._engine.now
+        host, sent.late = sent.host, 0
+        host.attempts[sent.attempt] = job
         if self._returns and self._never_returns(host):
-            host.attempts[sent.attempt] = job  # it holds its place until it is given up
-        elif host.machine.start(job):
-            host.attempts[sent.attempt] = job
+            sent.began_us = self._engine.now  # it holds its place until it is given up
+        elif host.waiting or not host.machine.free or not self._begun(job):
+            self._begin_later(host, job)
+
+    def _begun(self, job: Job) -> bool:
+        sent: Sent = job.tag
+        sent.began_us = self._engine.now
+        return sent.host.machine.start(job)
+
+    def _begin_later(self, host: SimulatedHost, job: Job) -> None:
+        """Behind what the machine has; or never, if the machine is not there any more."""
+        sent: Sent = job.tag
+        sent.began_us = -1
+        if host.machine.up:
+            host.waiting[sent.attempt] = job
         else:
-            self._refused(host, job)
+            del host.attempts[sent.attempt]
+            host.forgotten[sent.attempt] = job
+
+    def _begin_next(self, host: SimulatedHost) -> None:
+        while host.waiting and host.machine.free:
+            attempt, job = next(iter(host.waiting.items()))
+            if not self._begun(job):
+                return
+            del host.waiting[attempt]
 
     def _never_returns(self, host: SimulatedHost) -> bool:
         draw = self._returns.get(host.pool.terms.name)
         return draw is not None and draw() >= host.pool.returns
 
-    def _refused(self, host: SimulatedHost, job: Job) -> None:
-        sent: Sent = job.tag
-        host.attempts.pop(sent.attempt, None)
-        host.forgotten[sent.attempt] = job
-        if host.presence.up:
-            self.report_lost(host, job)  # it was full: the scheduler knew too little
-
     def ended(self, job: Job) -> None:
         sent: Sent = job.tag
         host = sent.host
         del host.attempts[sent.attempt]
+        if host.waiting:
+            self._begin_next(host)
         ran = self._engine.now - sent.began_us
         self._report(
             Ended(sent.attempt, sent.bag, sent.index, host.name, SUCCEEDED, Measured(ran, 0))
@@ -91,6 +106,7 @@ class Attempts:
         job = host.attempts.get(one.attempt) if host is not None else None
         if host is not None and job is not None:
             self._end_early(host, job, CANCELLED)
+            self._begin_next(host)
             self._report(host.offer)
 
     def hand_back(self, host: SimulatedHost) -> None:
@@ -101,11 +117,26 @@ class Attempts:
     def _end_early(self, host: SimulatedHost, job: Job, outcome: Outcome) -> None:
         sent: Sent = job.tag
         del host.attempts[sent.attempt]
-        self._engine.cancel(sent.late)
+        host.waiting.pop(sent.attempt, None)
+        self._call_off(sent)
         if job in host.machine.jobs:
             host.machine.drop(job)
-        ran = self._engine.now - sent.began_us
+        ran = sent.ran_us(self._engine.now)
         self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, Measured(ran)))
+
+    def _call_off(self, sent: Sent) -> None:
+        """What was on its way to the host does not get there."""
+        if sent.late:
+            self._engine.cancel(sent.late)
+            sent.late = 0
+
+    def lose(self, host: SimulatedHost) -> None:
+        """All that a host has which goes; nobody is told yet."""
+        for job in host.attempts.values():
+            self._call_off(job.tag)
+        host.forgotten.update(host.attempts)
+        host.attempts.clear()
+        host.waiting.clear()
 
     def report_lost(self, host: SimulatedHost, job: Job) -> None:
         sent: Sent = job.tag

@@ -15,7 +15,7 @@ from tailrace.simulation.single import SingleMachine
 class SimulatedHost:
     __slots__ = (
         "attempts", "capacity", "ends", "forgotten", "known", "lease", "machine", "name", "number",
-        "offer", "pool", "presence", "speed", "works",
+        "offer", "pool", "presence", "speed", "waiting", "works",
     )  # fmt: skip
 
     def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
@@ -30,6 +30,7 @@ class SimulatedHost:
         self.presence: Presence
         self.works: Any = None  # by bag: the work of each task on this type
         self.attempts: dict[int, Job] = {}
+        self.waiting: dict[int, Job] = {}  # those of them that were sent ahead, in their order
         self.forgotten: dict[int, Job] = {}  # lost with it, and nobody has been told yet
         self.known = False  # the scheduler takes it for present
         self.ends = 0  # handle of the end of its lease
@@ -45,5 +46,8 @@ class Sent:
         self.bag = bag
         self.index = index
         self.host = host
-        self.began_us = 0
+        self.began_us = -1  # it has not
         self.late = 0  # handle of what it waits for
+
+    def ran_us(self, now: int) -> int:
+        return now - self.began_us if self.began_us >= 0 else 0

@@ -112,8 +112,7 @@ class Population:
     def _down(self, presence: Presence, cause: Cause) -> None:
         host: SimulatedHost = presence.tag  # type: ignore[assignment]
         host.machine.fail() if cause is not Cause.ABSENT else host.machine.leave()
-        host.forgotten.update(host.attempts)
-        host.attempts.clear()
+        self._attempts.lose(host)
         if host.lease is not None:
             self._lose_lease(host, cause)
         elif host.pool.detection is Detection.REPORTED:
