@@ -21,6 +21,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tailrace.bag.needs import THOUSANDTHS, lacking
 from tailrace.bag.rules import read_rules
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.terms import Strategy, Terms
@@ -28,9 +29,14 @@ from tailrace.bag.textfile import read_text
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
 from tailrace.quantities import duration_us, price
 from tailrace.scheduler import strategies
-from tailrace.simulation.arrivals import Arrivals, AtOnce, read_arrivals
-from tailrace.simulation.laws import Constant, Law
-from tailrace.simulation.laws.reading import Place, number, read_law, seconds
+from tailrace.simulation.keys import check_arrivals
+from tailrace.simulation.keys import read_arrivals_of as _arrivals
+from tailrace.simulation.keys import read_count as _count
+from tailrace.simulation.keys import read_law_of as _law
+from tailrace.simulation.keys import some_time as _some_time
+from tailrace.simulation.laws import Constant
+from tailrace.simulation.laws.reading import Place, number
+from tailrace.simulation.lots import Lot, read_lots
 from tailrace.simulation.scenario import (
     Alternation,
     Detection,
@@ -41,8 +47,6 @@ from tailrace.simulation.scenario import (
     Tasks,
 )
 from tailrace.simulation.workload import MachineType
-
-LAW = (dict, str, int, Decimal)
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -65,9 +69,12 @@ def read_scenario(
     stop, news = _stop(table.table("stop")), _news(table.table("news"), place)
     dispatch_us = table.read("dispatch", duration_us, 0)
     pools = tuple(_pool(inner, place) for inner in _named(table, "pools"))
-    bags = tuple(_bag(inner, place) for inner in _named(table, "bags"))
+    read = [(inner, tasks) for inner in _named(table, "bags") for tasks in _bags(inner, place)]
     table.finish()
-    _check(table, pools, bags, stop)
+    bags = tuple(tasks for _, tasks in read)
+    for inner, tasks in read:
+        _check_bag(inner, tasks, pools)
+    _check_stop(table, stop, bags)
     return Scenario(pools, bags, name, stop, news, dispatch_us)
 
 
@@ -119,6 +126,7 @@ def _pool(table: Table, place: Place) -> Machines:
         detection=Detection(table.choice("detection", tuple(Detection), Detection.SILENT)),
     )
     table.finish()
+    check_arrivals(table, machines.arrivals, machines.count)
     if not machines.count and not machines.terms.max:
         raise table.origin.bad(
             table.path, f"pool {table.path[-1]} has no machines",
@@ -177,26 +185,32 @@ def _share(table: Table, key: str) -> float:
 # bags
 
 
-def _bag(table: Table, place: Place) -> Tasks:
-    count = _count(table, "tasks", None, least=1)
-    if count is None:
-        raise table.origin.bad(table.path, f"bag {table.path[-1]} has no tasks", "add tasks = 1000")
-    lengths = _law(table, "length", place, None)
-    if lengths is None:
-        raise table.origin.bad(
-            table.path, f"bag {table.path[-1]} has no length", 'add length = "10m", or a law'
-        )
+def _bags(table: Table, place: Place) -> list[Tasks]:
+    """Mostly one; a log whose jobs need different numbers of cores is a bag for each."""
+    lots = read_lots(table, place)
     submitted = table.read("at", duration_us, 0)
     arrivals = _arrivals(table, place)
-    chosen = _strategies(table)
+    given = "needs" in table
     rules = read_rules(table, str(table.path[-1]))
-    trial_us = table.read("trial", duration_us, 0)
+    chosen = _strategies(table) | {"trial_us": table.read("trial", duration_us, 0)}
     table.finish()
+    if given and lots[0].cores is not None:
+        raise table.bad("needs", "needs beside processors of the jobs", "keep one of them")
+    return [
+        Tasks(_bag_terms(lot, rules, chosen), lot.lengths, lot.arrivals or arrivals, submitted)
+        for lot in lots
+    ]
+
+
+def _bag_terms(lot: Lot, rules: dict[str, Any], chosen: dict[str, Any]) -> Terms:
     kept = ("name", "needs", "limits", "retries", "growth", "budget", "deadline_us", "timeout_us",
             "max_failures", "pools")  # fmt: skip
-    terms = Terms(count, **{key: rules[key] for key in kept}, **chosen, trial_us=trial_us,
-                  order_seed=rules["seed"] if rules["order"] == "shuffled" else None)  # fmt: skip
-    return Tasks(terms, lengths, arrivals, submitted)
+    found = {key: rules[key] for key in kept} | chosen
+    if lot.cores is not None:
+        found["name"] = f"{rules['name']}-{lot.cores}"
+        found["needs"] = {**rules["needs"], "cores": lot.cores * THOUSANDTHS}
+    seed = rules["seed"] if rules["order"] == "shuffled" else None
+    return Terms(lot.count, order_seed=seed, **found)
 
 
 def _strategies(table: Table) -> dict[str, Any]:
@@ -227,50 +241,27 @@ def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else value
 
 
-# what all share
+# what all must agree with
 
 
-def _law(table: Table, key: str, place: Place, default: Any, unit: Any = seconds) -> Any:
-    value = table.take(key, *LAW)
-    if value is None:
-        return default
-    law: Law = read_law(value, Place(place.origin, (*table.path, key), place.folder), unit)
-    return law
-
-
-def _arrivals(table: Table, place: Place) -> Arrivals:
-    value = table.take("arrivals", dict, str)
-    if value is None:
-        return AtOnce()
-    return read_arrivals(value, Place(place.origin, (*table.path, "arrivals"), place.folder))
-
-
-def _count(table: Table, key: str, default: Any, *, least: int = 0) -> Any:
-    value = table.take(key, int)
-    if value is not None and not least <= value <= 10**9:
-        raise table.bad(key, f"{table.label(key)} is {value}", f"it is a whole number from {least}")
-    return default if value is None else value
-
-
-def _some_time(written: Any) -> int:
-    found = duration_us(written)
-    if not found:
-        raise ValueError(f"{written} is no time at all")
-    return found
-
-
-def _check(
-    table: Table, pools: tuple[Machines, ...], bags: tuple[Tasks, ...], stop: Stopping
-) -> None:
-    """What can be known before the run: a pool that is not there, a stop that never comes."""
+def _check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
+    """A pool that is not there, or a task that fits nowhere, would be waited for without end."""
+    terms = tasks.terms
     known = [machines.terms.name for machines in pools]
-    for tasks in bags:
-        for name in tasks.terms.pools:
-            if name not in known:
-                raise table.origin.bad(
-                    ("bags", tasks.terms.name, "pools"), f"there is no pool {name!r}",
-                    f"the pools are {', '.join(known)}",
-                )  # fmt: skip
+    for name in terms.pools:
+        if name not in known:
+            remedy = f"the pools are {', '.join(known)}"
+            raise table.bad("pools", f"there is no pool {name!r}", remedy)
+    check_arrivals(table, tasks.arrivals, terms.count)
+    may = [pool for pool in pools if not terms.pools or pool.terms.name in terms.pools]
+    lacks = [lacking(terms.needs, {"cores": pool.slots * THOUSANDTHS}) for pool in may]
+    if all(lacks):
+        message = f"no machine has room for a task of bag {terms.name}: {lacks[0]}"
+        raise table.origin.bad(table.path, message, "lower its needs, or give a pool more slots")
+
+
+def _check_stop(table: Table, stop: Stopping, bags: tuple[Tasks, ...]) -> None:
+    """One that never comes."""
     wanted, there = stop.tasks, sum(tasks.terms.count for tasks in bags)
     if wanted is not None and wanted > there:
         raise table.origin.bad(

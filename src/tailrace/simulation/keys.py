@@ -1,0 +1,54 @@
+"""Kinds of keys that many tables of a scenario have: laws, counts, times, arrivals."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from tailrace.bag.tables import Table
+from tailrace.quantities import duration_us
+from tailrace.simulation.arrivals import Arrivals, AtOnce, Listed, read_arrivals
+from tailrace.simulation.laws import Law
+from tailrace.simulation.laws.reading import Place, read_law, seconds
+
+_LAW = (dict, str, int, Decimal)
+
+
+def read_law_of(table: Table, key: str, place: Place, default: Any, unit: Any = seconds) -> Any:
+    value = table.take(key, *_LAW)
+    if value is None:
+        return default
+    law: Law = read_law(value, place_of(table, key, place), unit)
+    return law
+
+
+def read_arrivals_of(table: Table, place: Place) -> Arrivals:
+    value = table.take("arrivals", dict, str)
+    if value is None:
+        return AtOnce()
+    return read_arrivals(value, place_of(table, "arrivals", place))
+
+
+def check_arrivals(table: Table, arrivals: Arrivals, wanted: int) -> None:
+    """A list has an end."""
+    if isinstance(arrivals, Listed) and len(arrivals.at_us) < wanted:
+        message = f"{wanted} are to arrive, but only {len(arrivals.at_us)} come"
+        raise table.bad("arrivals", message, "list more times, or ask for fewer")
+
+
+def read_count(table: Table, key: str, default: Any, *, least: int = 0) -> Any:
+    value = table.take(key, int)
+    if value is not None and not least <= value <= 10**9:
+        raise table.bad(key, f"{table.label(key)} is {value}", f"it is a whole number from {least}")
+    return default if value is None else value
+
+
+def some_time(written: Any) -> int:
+    found = duration_us(written)
+    if not found:
+        raise ValueError(f"{written} is no time at all")
+    return found
+
+
+def place_of(table: Table, key: str, place: Place) -> Place:
+    return Place(place.origin, (*table.path, key), place.folder)

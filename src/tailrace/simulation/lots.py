@@ -1,0 +1,141 @@
+"""The tasks of a bag as they stand in a scenario: by a law, one by one, or from a log of jobs.
+
+length = { law = "exponential", mean = "10m" }          # with tasks = 1000
+lengths = ["6s", "5s", "4s"]                            # task i has the i-th
+lengths = { file = "runs.csv", column = "seconds" }
+jobs = "log.swf"                                        # run times and submit times
+jobs = { file = "log.swf", processors = "needs" }       # and cores; a bag for each number of them
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tailrace.bag.tables import Table
+from tailrace.errors import BadInput
+from tailrace.simulation.arrivals import Arrivals, Listed
+from tailrace.simulation.keys import place_of, read_count, read_law_of
+from tailrace.simulation.laws import Law
+from tailrace.simulation.laws.reading import Place, seconds
+from tailrace.simulation.samples import read_samples
+from tailrace.simulation.swf import Swf, read_swf
+from tailrace.simulation.workload import Given
+
+WAYS = ("length", "lengths", "jobs")
+
+
+class Lot(msgspec.Struct, frozen=True):
+    """Tasks with the same needs."""
+
+    count: int
+    lengths: Law | Given
+    arrivals: Arrivals | None = None  # as their log has them
+    cores: int | None = None  # of each, as their log has it
+
+
+def read_lots(table: Table, place: Place) -> list[Lot]:
+    way = _way(table)
+    count = read_count(table, "tasks", None, least=1)
+    if way == "jobs":
+        return _logged(table, place, count)
+    if way == "lengths":
+        return [_listed(table, place, count)]
+    if count is None:
+        raise table.origin.bad(table.path, f"bag {table.path[-1]} has no tasks", "add tasks = 1000")
+    return [Lot(count, read_law_of(table, "length", place, None))]
+
+
+def _way(table: Table) -> str:
+    given = [key for key in WAYS if key in table]
+    if len(given) > 1:
+        raise table.bad(given[1], f"{given[0]} and {given[1]} are both given", "keep one of them")
+    if given:
+        return given[0]
+    raise table.origin.bad(
+        table.path, f"bag {table.path[-1]} has no length",
+        'add length = "10m" or a law, or lengths = [...], or jobs = "log.swf"',
+    )  # fmt: skip
+
+
+# one by one
+
+
+def _listed(table: Table, place: Place, count: int | None) -> Lot:
+    value = table.take("lengths", list, dict)
+    here = place_of(table, "lengths", place)
+    given = _column(value, here) if isinstance(value, dict) else _values(value, here)
+    return Lot(_at_most(table, count, len(given)), Given(given))
+
+
+def _values(values: list[Any], place: Place) -> tuple[float, ...]:
+    if not values:
+        raise place.bad("lengths is empty", 'write lengths = ["6s", "5s"], or tasks and length')
+    found = []
+    for position, value in enumerate(values):
+        with place.origin.at(*place.path, position):
+            found.append(seconds(value))
+    return tuple(found)
+
+
+def _column(value: dict[str, Any], place: Place) -> tuple[float, ...]:
+    table = Table(value, place.origin, place.path)
+    file, column = table.take("file", str), table.take("column", str)
+    table.finish()
+    if file is None or column is None:
+        lacking = "file" if file is None else "column"
+        remedy = 'write lengths = { file = "runs.csv", column = "seconds" }'
+        raise place.bad(f"lengths lacks {lacking}", remedy)
+    found: list[float] = read_samples(place.folder / file, file, column).values.tolist()
+    if min(found) < 0:
+        row = next(number for number, length in enumerate(found) if length < 0)
+        message = f"{column} of row {row + 1} is {found[row]:g}"
+        raise BadInput(message, file=file, remedy="a task cannot be shorter than nothing")
+    return tuple(found)
+
+
+def _at_most(table: Table, count: int | None, given: int) -> int:
+    """`tasks` may ask for the first of them alone."""
+    if count is not None and count > given:
+        remedy = "lower tasks, or leave it out"
+        raise table.bad("tasks", f"there are lengths of {given} tasks, not of {count}", remedy)
+    return given if count is None else count
+
+
+# logs of jobs
+
+
+def _logged(table: Table, place: Place, count: int | None) -> list[Lot]:
+    value = table.take("jobs", str, dict)
+    here = place_of(table, "jobs", place)
+    inner = Table(value if isinstance(value, dict) else {"file": value}, here.origin, here.path)
+    file = inner.take("file", str)
+    processors = inner.choice("processors", ("ignored", "needs"), "ignored")
+    inner.finish()
+    if file is None:
+        raise here.bad("jobs names no file", 'write jobs = "log.swf"')
+    if "arrivals" in table:
+        raise table.bad("arrivals", "arrivals beside jobs", "the log says when its jobs come")
+    log = read_swf(here.folder / file, file).complete()
+    if not len(log.rows):
+        remedy = "its submit times and run times are all unknown (-1): take another log"
+        raise BadInput("no job of it can be used", file=file, remedy=remedy)
+    log = Swf(log.header, log.rows[: _at_most(table, count, len(log.rows))])
+    return _by_cores(log, file) if processors == "needs" else [_lot(log, None)]
+
+
+def _by_cores(log: Swf, file: str) -> list[Lot]:
+    """In the order in which each number of processors first comes."""
+    cores = log.processors()
+    if (cores < 1).any():
+        message = f"job {int(log.column('job')[int(np.argmin(cores))])} has no number of processors"
+        raise BadInput(message, file=file, remedy='leave processors = "needs" out, or mend the log')
+    kinds = dict.fromkeys(cores.tolist())
+    return [_lot(Swf(log.header, log.rows[cores == kind]), kind) for kind in kinds]
+
+
+def _lot(log: Swf, cores: int | None) -> Lot:
+    arrivals = Listed(tuple(log.submit_us().tolist()))
+    return Lot(len(log.rows), Given(tuple(log.run_s().tolist())), arrivals, cores)
