@@ -120,6 +120,8 @@ def supplied(state: State) -> None:
 def restarted(state: State, event: Restarted) -> None:
     state.seed = event.seed
     state.pools = {pool.name: pool for pool in event.pools}
+    for host in state.hosts.values():
+        fleet.rate(state, host)
     state.grace_until_us = state.now + event.grace_us
     watch_again(state)
     state.fleet_due.update(dict.fromkeys(state.bags))
@@ -212,7 +214,7 @@ def offered(state: State, event: Offer) -> None:
         host.offer = event.free
         state.offers.pop(host.id, None)  # a new offer comes last
         state.offers[host.id] = host
-        offers.match(state, (host,))
+        offers.match_one(state, host)
 
 
 def offer_withdrawn(state: State, event: OfferWithdrawn) -> None:

@@ -140,8 +140,8 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     live = bag.live.pop(index)
     if len(live) > 1:
         bag.live[index] = tuple(other for other in live if other is not attempt)
-    if attempt.timeout_us is not None:
-        state.timers.void(lambda alarm, key: _still_holds(state, alarm, key))
+    if attempt.timeout_us is not None and state.timers.void():
+        state.timers.sweep(lambda alarm, key: _still_holds(state, alarm, key))
 
 
 def _still_holds(state: State, alarm: Alarm, key: Key) -> bool:

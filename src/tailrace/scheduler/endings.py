@@ -28,7 +28,9 @@ def ended(state: State, event: Ended) -> None:
         bag.replication.over(state, bag, attempt, succeeded=event.outcome is SUCCEEDED)
     if host.retired and not host.live:
         leases.emptied(state, host)
-    outcome = _in_our_books(state, host, attempt, event)
+    outcome = event.outcome
+    if outcome is not SUCCEEDED or attempt.expired:
+        outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
     if not host.proven and outcome not in TELLS_NOTHING:

@@ -30,8 +30,15 @@ def seen(state: State, row: HostRow) -> Host:
     move_to_lease(state, host, row.lease)
     host.pool, host.kind, host.capacity, host.speed = row.pool, row.kind, row.capacity, row.speed
     host.present, host.retired = True, not stands(state, row.lease)
+    rate(state, host)
     _count_in(state, host)
     return host
+
+
+def rate(state: State, host: Host) -> None:
+    """Is it of a reliable pool? One that nobody described is taken for that."""
+    pool = state.pools.get(host.pool)
+    host.reliable = pool is None or pool.reliable
 
 
 def stands(state: State, lease: int | None) -> bool:

@@ -14,15 +14,26 @@ Served = dict[str, Host]
 def match(state: State, offers: Collection[Host]) -> None:
     """A host that was sent something has had its offer answered."""
     served: Served = {}
-    if len(offers) == 1:
-        _serve(state, next(iter(offers)), served)
-    else:
-        _share_out(state, offers, served)
+    _share_out(state, offers, served)
     if state.replicating:
-        for bag in list(state.replicating.values()):
-            _replicate(state, bag, offers, served)
+        _replicate_all(state, offers, served)
     for host in served.values():
         close(state, host)
+
+
+def match_one(state: State, host: Host) -> None:
+    """A single offer, as most are."""
+    served: Served = {}
+    _serve(state, host, served)
+    if state.replicating:
+        _replicate_all(state, (host,), served)
+    if served:
+        close(state, host)
+
+
+def _replicate_all(state: State, offers: Collection[Host], served: Served) -> None:
+    for bag in list(state.replicating.values()):
+        _replicate(state, bag, offers, served)
 
 
 def close(state: State, host: Host) -> None:
@@ -31,7 +42,7 @@ def close(state: State, host: Host) -> None:
 
 
 def _serve(state: State, host: Host, served: Served) -> None:
-    """One offer, as most are: the bags are asked in turn, until the host is full."""
+    """The bags are asked in turn, until the host is full."""
     for bag in fleet.hungry(state):
         if served and admission.is_full(state, host):
             return

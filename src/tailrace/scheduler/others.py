@@ -17,7 +17,7 @@ def another(
     """An able host beside these; for needs that have grown, or a task that is wanted on a reliable
     pool, not every host will do."""
     if wants_reliable and has_reliable_pool(state, bag):
-        hosts = [host for host in state.able.values() if reliable(state, host)]
+        hosts = [host for host in state.able.values() if host.reliable]
     elif needs:
         hosts = list(state.able.values())
     else:
@@ -30,11 +30,6 @@ def _could(bag: Bag, host: Host, needs: Amounts) -> bool:
     return fleet.admits_pool(bag, host) and fits(needs, host.capacity)
 
 
-def reliable(state: State, host: Host) -> bool:
-    pool = state.pools.get(host.pool)
-    return pool is None or pool.reliable
-
-
 def has_reliable_pool(state: State, bag: Bag) -> bool:
     """One that lends machines, or whose machines have come by themselves."""
     names = bag.terms.pools or tuple(state.pools)
@@ -43,4 +38,4 @@ def has_reliable_pool(state: State, bag: Bag) -> bool:
         return True
     if not any(pool.reliable for pool in pools):
         return False
-    return any(fleet.slots(bag, one) and reliable(state, one) for one in state.able.values())
+    return any(fleet.slots(bag, one) and one.reliable for one in state.able.values())

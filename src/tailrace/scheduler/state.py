@@ -151,7 +151,9 @@ class Bag:
     @property
     def hungry(self) -> bool:
         """Has tasks that wait to be sent."""
-        return self.runs and self.unsent > 0
+        fresh = self.fresh
+        waits = fresh.arrived > fresh.sent or bool(self.requeue.waiting)
+        return waits and self.phase is RUNNING
 
     @property
     def unsent(self) -> int:
@@ -202,6 +204,7 @@ class Host:
         self.exclusions = row.exclusions
         self.excluded_until_us = row.excluded_until_us
         self.why = row.why
+        self.reliable = True  # as its pool says (kept by `fleet`)
         self.present = False  # has called, and is not silent
         self.able = False  # present, not excluded, and its lease stands (kept by `fleet`)
         self.retired = False  # its lease is over, or none of ours

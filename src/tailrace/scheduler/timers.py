@@ -39,7 +39,8 @@ class Timers:
     def set(self, at_us: int, alarm: Alarm, key: Key) -> None:
         self._count += 1
         heapq.heappush(self._heap, (at_us, self._count, alarm, key))
-        self._look()
+        if at_us < self.next_us:
+            self.next_us = at_us
 
     def _look(self) -> None:
         self.next_us = self._heap[0][0] if self._heap else NEVER
@@ -55,11 +56,13 @@ class Timers:
         for at_us, _, alarm, key in sorted(self._heap):
             yield at_us, alarm, key
 
-    def void(self, holds: Callable[[Alarm, Key], bool]) -> None:
-        """One more of them holds no longer."""
+    def void(self) -> bool:
+        """One more of them holds no longer. True: it is time to sweep."""
         self._void += 1
-        if self._void > FEW and self._void > len(self._heap) // 2:
-            self._heap = [item for item in self._heap if holds(item[2], item[3])]
-            heapq.heapify(self._heap)
-            self._void = 0
-            self._look()
+        return self._void > FEW and self._void > len(self._heap) // 2
+
+    def sweep(self, holds: Callable[[Alarm, Key], bool]) -> None:
+        self._heap = [item for item in self._heap if holds(item[2], item[3])]
+        heapq.heapify(self._heap)
+        self._void = 0
+        self._look()

@@ -48,7 +48,7 @@ class NTDMr(Replication):
 
     def admits_first(self, state: State, bag: Bag, host: Host) -> bool:
         """Where nobody is cheap, and nobody will be, the dear ones do it all."""
-        return not others.reliable(state, host) or not _cheap_pools(state, bag)
+        return not host.reliable or not _cheap_pools(state, bag)
 
     def timeout_us(self, state: State, bag: Bag, host: Host) -> int | None:
         if bag.tail_us is not None:
@@ -63,7 +63,7 @@ class NTDMr(Replication):
         return index in self._queued
 
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
-        dear = others.reliable(state, host)
+        dear = host.reliable
         if dear and self._dear_out >= self._most_dear:
             return None
         queue = self._queues[dear]
@@ -77,7 +77,7 @@ class NTDMr(Replication):
     # what it is told
 
     def sent(self, state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
-        dear = others.reliable(state, host)
+        dear = host.reliable
         self._dear_out += dear
         if bag.tail_us is None:
             self._look(state, bag)
@@ -95,7 +95,7 @@ class NTDMr(Replication):
         if succeeded:
             self._results += 1
             self._turnarounds_us += state.now - attempt.sent_us
-        self._dear_out -= others.reliable(state, state.hosts[attempt.host])
+        self._dear_out -= state.hosts[attempt.host].reliable
         if self._dear_out < self._most_dear and self._queues[True]:
             state.supply = True
 
@@ -123,8 +123,8 @@ class NTDMr(Replication):
     # the tail
 
     def _look(self, state: State, bag: Bag) -> None:
-        if bag.tail_us is None and bag.runs:
-            left = bag.terms.count - bag.done.count
+        left = bag.terms.count - bag.done.count
+        if left < len(state.able) and bag.tail_us is None and bag.runs:
             machines = cheap_hosts(state, bag)
             if left < machines:
                 bag.tail_us, bag.tail_hosts = state.now, machines
@@ -166,9 +166,7 @@ class NTDMr(Replication):
 
     def restore(self, state: State, bag: Bag) -> None:
         self._dear_out = sum(
-            others.reliable(state, state.hosts[one.host])
-            for attempts in bag.live.values()
-            for one in attempts
+            state.hosts[one.host].reliable for attempts in bag.live.values() for one in attempts
         )
         if bag.tail_us is not None:
             self._begin(state, bag, bag.tail_hosts)
