@@ -9,13 +9,15 @@ from tailrace.scheduler.decisions import Assign, Drop
 from tailrace.scheduler.events import Ended, Measured
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.failing import failing_of, failure
 from tailrace.simulation.host import Sent, SimulatedHost
 from tailrace.simulation.job import Job
 from tailrace.simulation.record import Record
 from tailrace.simulation.scenario import Machines, Scenario
 from tailrace.simulation.telling import Teller
 
-SUCCEEDED, LOST, CANCELLED = Outcome.SUCCEEDED, Outcome.LOST, Outcome.CANCELLED
+SUCCEEDED, TASK_FAILED = Outcome.SUCCEEDED, Outcome.TASK_FAILED
+LOST, CANCELLED = Outcome.LOST, Outcome.CANCELLED
 
 
 class Attempts:
@@ -32,6 +34,7 @@ class Attempts:
         self._hosts, self._records = hosts, records
         self._report = teller.report
         self._dispatch_us = scenario.dispatch_us
+        self._failing = failing_of(scenario.bags, streams)
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
             for machines in scenario.pools
@@ -96,10 +99,15 @@ class Attempts:
         if host.waiting:
             self._begin_next(host)
         ran = self._engine.now - sent.began_us
-        self._report(
-            Ended(sent.attempt, sent.bag, sent.index, host.name, SUCCEEDED, Measured(ran, 0))
-        )
+        outcome, measured = SUCCEEDED, Measured(ran, 0)
+        if self._failing and self._fails(sent):
+            outcome, measured = TASK_FAILED, failure(ran)
+        self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, measured))
         self._report(host.offer)
+
+    def _fails(self, sent: Sent) -> bool:
+        failing = self._failing.get(sent.bag)
+        return failing is not None and failing.fails(sent.index)
 
     def drop(self, one: Drop) -> None:
         host = self._hosts.get(one.host)

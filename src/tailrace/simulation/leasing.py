@@ -32,9 +32,9 @@ class Leasing:
         population.on_lease_lost = self._over
 
     def acquire(self, call: Acquire) -> None:
-        host = self._population.new_host(self._pools[call.pool], call.lease)
-        self._leased[call.lease] = host
         up = self._engine.now + self._starts[call.pool]()
+        host = self._population.new_host(self._pools[call.pool], call.lease, up)
+        self._leased[call.lease] = host
         self._report(LeaseChanged(call.lease, LeaseState.STARTING))
         self._engine.put(up, Rank.LIFE, host.presence.arrive)
         host.ends = self._engine.put(call.ends_us, Rank.LIFE, self._end, host)

@@ -51,7 +51,10 @@ class Population:
             else:
                 host.presence.arrive()
 
-    def new_host(self, machines: Machines, lease: int | None) -> SimulatedHost:
+    def new_host(
+        self, machines: Machines, lease: int | None, since_us: int | None = None
+    ) -> SimulatedHost:
+        """One that is leased lives from `since_us` on: until then it only starts."""
         pool = machines.terms.name
         number = self._numbers.get(pool, 0)
         self._numbers[pool] = number + 1
@@ -64,8 +67,8 @@ class Population:
         )
         self.hosts[host.name] = host
         self.every.append(host)
-        self._let_live(host, machines.failures, Cause.FAILURE)
-        self._let_live(host, machines.owner, Cause.OWNER)
+        self._let_live(host, machines.failures, Cause.FAILURE, since_us)
+        self._let_live(host, machines.owner, Cause.OWNER, since_us)
         return host
 
     def _speed(self, machines: Machines, number: int) -> float:
@@ -85,13 +88,16 @@ class Population:
         return Machine(self._engine, on_end, speed=host.speed, slots=machines.slots,
                        sharing=kind(machines.cores), up=False, tag=host)  # fmt: skip
 
-    def _let_live(self, host: SimulatedHost, law: Alternation | None, cause: Cause) -> None:
+    def _let_live(
+        self, host: SimulatedHost, law: Alternation | None, cause: Cause, since_us: int | None
+    ) -> None:
         if law is None:
             return
         streams = self._streams.below(cause.value, host.pool.terms.name, host.number)
         here = streams.stream("here").durations(law.here)
         away = streams.stream("away").durations(law.away) if law.away is not None else None
-        Alternating(host.presence, cause, here, away, notice_us=law.notice_us)
+        Alternating(host.presence, cause, here, away, notice_us=law.notice_us,
+                    since_us=since_us)  # fmt: skip
 
     # how they come and go
 

@@ -40,6 +40,7 @@ from tailrace.simulation.lots import Lot, read_lots
 from tailrace.simulation.scenario import (
     Alternation,
     Detection,
+    Failures,
     Machines,
     News,
     Scenario,
@@ -175,8 +176,8 @@ def _alternation(table: Table, here: str, away: str, place: Place) -> Alternatio
     return Alternation(first, second, notice)
 
 
-def _share(table: Table, key: str) -> float:
-    value = table.read(key, number, 1.0)
+def _share(table: Table, key: str, default: float = 1.0) -> float:
+    value = table.read(key, number, default)
     if not 0 <= value <= 1:
         raise table.bad(key, f"{table.label(key)} is {value:g}", "it is a share between 0 and 1")
     return value
@@ -189,6 +190,8 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     """Mostly one; a log whose jobs need different numbers of cores is a bag for each."""
     lots = read_lots(table, place)
     submitted = table.read("at", duration_us, 0)
+    even = table.choice("draw", ("independent", "even"), "independent") == "even"
+    failing = _failures(table.table("failing"))
     arrivals = _arrivals(table, place)
     given = "needs" in table
     rules = read_rules(table, str(table.path[-1]))
@@ -197,9 +200,10 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     if given and lots[0].cores is not None:
         raise table.bad("needs", "needs beside processors of the jobs", "keep one of them")
     return [
-        Tasks(_bag_terms(lot, rules, chosen), lot.lengths, lot.arrivals or arrivals, submitted)
+        Tasks(_bag_terms(lot, rules, chosen), lot.lengths, lot.arrivals or arrivals, submitted,
+              even, failing)
         for lot in lots
-    ]
+    ]  # fmt: skip
 
 
 def _bag_terms(lot: Lot, rules: dict[str, Any], chosen: dict[str, Any]) -> Terms:
@@ -211,6 +215,12 @@ def _bag_terms(lot: Lot, rules: dict[str, Any], chosen: dict[str, Any]) -> Terms
         found["needs"] = {**rules["needs"], "cores": lot.cores * THOUSANDTHS}
     seed = rules["seed"] if rules["order"] == "shuffled" else None
     return Terms(lot.count, order_seed=seed, **found)
+
+
+def _failures(table: Table) -> Failures:
+    failing = Failures(_share(table, "tasks", 0.0), _share(table, "attempts", 0.0))
+    table.finish()
+    return failing
 
 
 def _strategies(table: Table) -> dict[str, Any]:

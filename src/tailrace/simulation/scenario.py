@@ -52,6 +52,13 @@ class Machines(msgspec.Struct, frozen=True):
     detection: Detection = Detection.SILENT
 
 
+class Failures(msgspec.Struct, frozen=True):
+    """Of the tasks themselves, on whatever machine."""
+
+    tasks: float = 0.0  # the share of tasks that fail whenever they are tried
+    attempts: float = 0.0  # and of attempts of the others
+
+
 class Tasks(msgspec.Struct, frozen=True):
     """The tasks of a bag: its terms as in real runs, and what only a simulation knows."""
 
@@ -59,6 +66,8 @@ class Tasks(msgspec.Struct, frozen=True):
     lengths: Law | Given
     arrivals: Arrivals = AtOnce()
     submitted_us: int = 0
+    even: bool = False  # lengths are the quantiles of their law, one for each task
+    failing: Failures = Failures()
 
 
 class Stopping(msgspec.Struct, frozen=True):

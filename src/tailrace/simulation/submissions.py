@@ -36,7 +36,7 @@ class Submissions:
 
     def _works(self, bag: int, tasks: Tasks) -> Works:
         streams = self._streams.below("bag", bag)
-        lengths = draw_lengths(tasks.lengths, tasks.terms.count, streams)
+        lengths = draw_lengths(tasks.lengths, tasks.terms.count, streams, even=tasks.even)
         types = {machines.terms.name: machines.type for machines in self._scenario.pools}
         workload = Workload(lengths, types, streams)
         works = {}

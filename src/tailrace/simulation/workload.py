@@ -61,11 +61,22 @@ class Given(msgspec.Struct, frozen=True):
     seconds: tuple[float, ...]
 
 
-def draw_lengths(lengths: Law | Given, count: int, streams: Streams) -> Floats:
-    """The lengths of so many tasks; task i has the same one whatever the count."""
+def draw_lengths(
+    lengths: Law | Given, count: int, streams: Streams, *, even: bool = False
+) -> Floats:
+    """The lengths of so many tasks; task i has the same one whatever the count, unless they are
+    drawn evenly: then each of observed values is as frequent as it was observed."""
     if isinstance(lengths, Given):
         return np.array(lengths.seconds[:count], np.float64)
-    return lengths.draw(streams.stream("lengths").array(count))
+    u = streams.stream("lengths").array(count)
+    return lengths.draw(evenly(u) if even else u)
+
+
+def evenly(u: Floats) -> Floats:
+    """In the same order, but at equal distances: one in each n-th part of [0, 1)."""
+    places = np.empty(len(u), np.float64)
+    places[np.argsort(u, kind="stable")] = np.arange(len(u))
+    return (places + 0.5) / max(len(u), 1)
 
 
 class Workload:
