@@ -78,6 +78,9 @@ class Bag:
             budget=spec.budget,
             max_failures=spec.max_failures,
             pools=spec.pools,
+            matching=spec.matching,
+            replication=spec.replication,
+            round_us=spec.round_us,
         )
 
     def order(self) -> array[int] | None:

@@ -23,13 +23,17 @@ from tailrace.bag.parameters import read_axes
 from tailrace.bag.rules import read_rules
 from tailrace.bag.spec import BagSpec
 from tailrace.bag.starter import name_for
+from tailrace.bag.strategies import Admit, anything
 from tailrace.bag.tables import Origin, Table, read_toml, said
 from tailrace.bag.textfile import read_text
 from tailrace.errors import BadInput
 
 
-def load_bag_file(path: Path, settings: Mapping[str, Any] | None = None) -> Bag:
-    """`settings` are keys of the file given as flags; they stand above it."""
+def load_bag_file(
+    path: Path, settings: Mapping[str, Any] | None = None, admit: Admit = anything
+) -> Bag:
+    """`settings` are keys of the file given as flags; they stand above it. `admit` knows which
+    strategies there are: whoever will run the bag gives it."""
     shown, flags = str(path), _given(settings)
     text = read_text(path, shown)
     data = read_toml(text, shown)
@@ -37,10 +41,10 @@ def load_bag_file(path: Path, settings: Mapping[str, Any] | None = None) -> Bag:
         remedy = "write one with: tailrace init 'python model.py --alpha {alpha}'"
         raise BadInput("the bag file is empty", file=shown, line=1, remedy=remedy)
     table = Table({**data, **flags}, Origin(shown, text, flags))
-    return _from_table(table, path.absolute().parent, shown, path.stem)
+    return _from_table(table, path.absolute().parent, shown, path.stem, admit)
 
 
-def _from_table(table: Table, folder: Path, shown: str, name: str) -> Bag:
+def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit) -> Bag:
     command = table.take("command", str, list)
     table.take("settings", dict)  # of the machine, not of the bag: read by the command
     unused = table.choice("unused", ("error", "ok"), "error")
@@ -50,7 +54,7 @@ def _from_table(table: Table, folder: Path, shown: str, name: str) -> Bag:
     words = _command(table, command)
     axes, chunks = axes_of()
     spec = BagSpec(folder=str(folder), source=shown, command=words, axes=axes, **rules, **files)
-    return check_bag(spec, chunks, table.origin, unused_ok=unused == "ok")
+    return check_bag(spec, chunks, table.origin, unused_ok=unused == "ok", admit=admit)
 
 
 def _command(table: Table, command: Any) -> str | tuple[str, ...]:
@@ -70,7 +74,9 @@ def _command(table: Table, command: Any) -> str | tuple[str, ...]:
     return tuple(str(word) for word in command)
 
 
-def bag_from_commands(lines: Iterable[str], folder: Path, *, source: str, **settings: Any) -> Bag:
+def bag_from_commands(
+    lines: Iterable[str], folder: Path, *, source: str, admit: Admit = anything, **settings: Any
+) -> Bag:
     """One shell command a line. `settings` as in `load_bag_file`."""
     rows, chunks = read_commands(lines, source)
     table = _flags(settings)
@@ -79,7 +85,7 @@ def bag_from_commands(lines: Iterable[str], folder: Path, *, source: str, **sett
     spec = BagSpec(
         folder=_absolute(folder), source=source, syntax="listed", axes=((rows,),), **rules, **files
     )
-    return check_bag(spec, chunks, table.origin, unused_ok=True)
+    return check_bag(spec, chunks, table.origin, unused_ok=True, admit=admit)
 
 
 def load_commands_file(path: str, folder: Path, **settings: Any) -> Bag:
@@ -96,7 +102,9 @@ def load_commands_file(path: str, folder: Path, **settings: Any) -> Bag:
         raise
 
 
-def bag_from_parallel(words: Sequence[str], folder: Path, **settings: Any) -> Bag:
+def bag_from_parallel(
+    words: Sequence[str], folder: Path, *, admit: Admit = anything, **settings: Any
+) -> Bag:
     """`cmd {} ::: a b c`."""
     command, axes = read_words(words)
     table = _flags(settings)
@@ -112,7 +120,7 @@ def bag_from_parallel(words: Sequence[str], folder: Path, **settings: Any) -> Ba
         **rules,
         **files,
     )
-    return check_bag(spec, [], table.origin, unused_ok=True)
+    return check_bag(spec, [], table.origin, unused_ok=True, admit=admit)
 
 
 def _flags(settings: Mapping[str, Any]) -> Table:

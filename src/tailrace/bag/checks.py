@@ -13,6 +13,7 @@ from tailrace.bag.outputs import check_outputs
 from tailrace.bag.places import Path as KeyPath
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import BagSpec
+from tailrace.bag.strategies import Admit, check_strategies
 from tailrace.bag.sweep import Column, Sweep
 from tailrace.bag.tables import Origin, near
 from tailrace.bag.template import BUILT_IN, Field, Template, formatted
@@ -22,7 +23,12 @@ Placed = tuple[KeyPath, Template]
 
 
 def check_bag(
-    spec: BagSpec, chunks: list[bytes] | Chunks, origin: Origin, *, unused_ok: bool
+    spec: BagSpec,
+    chunks: list[bytes] | Chunks,
+    origin: Origin,
+    *,
+    unused_ok: bool,
+    admit: Admit,
 ) -> Bag:
     """The bag, or the first fault with its place."""
     sweep = Sweep(spec.axes, chunks.__getitem__)
@@ -34,6 +40,7 @@ def check_bag(
             _check_used(placed, sweep, origin)
     _check_variables(sweep, origin)
     _check_order(spec, sweep, origin)
+    check_strategies(spec, origin, admit)
     bag = Bag(spec, chunks.__getitem__)
     check_inputs(bag, origin)
     if spec.outputs:

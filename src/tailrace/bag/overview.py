@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tailrace.bag import needs
+from tailrace.bag import needs, strategies
 from tailrace.bag.bag import Bag
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import BagSpec, FileRule
@@ -38,6 +38,9 @@ class Overview(msgspec.Struct, frozen=True):
     deadline: str
     timeout: str
     pools: str
+    matching: str
+    replication: str
+    round: str
     warnings: tuple[str, ...]
 
 
@@ -70,6 +73,9 @@ def describe(bag: Bag) -> Overview:
         else f"{show_duration(spec.deadline_us)} from submission",
         timeout="none" if spec.timeout_us is None else show_duration(spec.timeout_us),
         pools=", ".join(spec.pools) or "any",
+        matching=strategies.describe(spec.matching),
+        replication=strategies.describe(spec.replication),
+        round=f"every {show_duration(spec.round_us)}" if spec.round_us else "at once",
         warnings=tuple(_warnings(bag)),
     )
 

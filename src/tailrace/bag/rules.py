@@ -18,6 +18,7 @@
   bag.
 * `repeatable`: two attempts of one task may run at once. Default: only with files = "staged".
 * `pools`: names of pools it may use. Default: all.
+* `matching`, `replication`, `round`: see `strategies`.
 * `keep_output`: how much of stdout and of stderr is kept (64 KiB). `grace`: between TERM and KILL
   (5s).
 """
@@ -30,6 +31,7 @@ from typing import Any
 
 from tailrace.bag.needs import BYTES, ONE_CORE, THOUSANDTHS
 from tailrace.bag.spec import GRACE_US, KEEP_OUTPUT
+from tailrace.bag.strategies import read_strategies
 from tailrace.bag.tables import Table, near, said
 from tailrace.bag.terms import Growth, Limits, Retries
 from tailrace.errors import BadInput
@@ -59,6 +61,7 @@ def read_rules(table: Table, default_name: str) -> dict[str, Any]:
         "timeout_us": table.read("timeout", _some_time, None),
         "max_failures": _count(table, "max_failures", 1),
         "pools": _pools(table),
+        **read_strategies(table),
         "keep_output": table.read("keep_output", size_bytes, KEEP_OUTPUT),
         "grace_us": table.read("grace", duration_us, GRACE_US),
     }

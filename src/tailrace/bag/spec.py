@@ -8,7 +8,7 @@ import msgspec
 
 from tailrace.bag.needs import ONE_CORE
 from tailrace.bag.sweep import Axis
-from tailrace.bag.terms import Growth, Limits, Retries
+from tailrace.bag.terms import FIRST_COME, Growth, Limits, Retries, Strategy
 
 Files = Literal["here", "staged"]
 Syntax = Literal["braces", "parallel", "listed"]
@@ -50,5 +50,8 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     max_failures: int | None = None
     repeatable: bool = False
     pools: tuple[str, ...] = ()
+    matching: Strategy = FIRST_COME
+    replication: Strategy | None = None
+    round_us: int = 0
     keep_output: int = KEEP_OUTPUT
     grace_us: int = GRACE_US

@@ -53,6 +53,12 @@ _OPTIONS = """
 # Which pools it may use; all unless given.
 #pools = ["local"]
 
+# Who gets the next task; when a task that is out gets another attempt on an idle machine; tasks
+# matched only every so often.
+#matching = "fcfs"
+#replication = {strategy = "wqr", most = 2}
+#round = "10s"
+
 # How much of stdout and of stderr is kept, and the time between TERM and KILL.
 #keep_output = "64 KiB"
 #grace = "5s"

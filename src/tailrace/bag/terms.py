@@ -51,6 +51,9 @@ class Strategy(msgspec.Struct, frozen=True, omit_defaults=True):
     options: dict[str, int | float | str | bool] = {}
 
 
+FIRST_COME = Strategy("fcfs")
+
+
 class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     """One per bag; stored, journalled, and handed to the scheduler with `BagSubmitted`."""
 
@@ -68,7 +71,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     max_failures: int | None = None  # failed tasks that pause the bag
     like_failures: int = 20  # alike in a row that pause the bag
     pools: tuple[str, ...] = ()  # empty: any
-    matching: Strategy = Strategy("fcfs")
+    matching: Strategy = FIRST_COME
     replication: Strategy | None = None  # None: one attempt of a task at a time
     round_us: int = 0  # tasks are matched only every so often; 0: at once
     trial_us: int = 2_000_000  # the first task on a new kind of host runs so long alone; 0: none

@@ -22,12 +22,13 @@ def command(file: Path | None, as_json: bool) -> int:
     from tailrace.cli import settings
     from tailrace.cli.overview import show
     from tailrace.cli.starting import refuse_impossible
+    from tailrace.scheduler.strategies import admit
 
     path = file or Path("bag.toml")
     if file is None and not path.exists():
         remedy = "Name one, or write one with `tailrace init 'python model.py --alpha {alpha}'`."
         raise BadInput("no bag file is named, and there is no bag.toml here", remedy=remedy)
-    bag = load_bag_file(path)
+    bag = load_bag_file(path, admit=admit)
     loaded = settings.load({}, Path(bag.spec.folder), path)  # faults would stop the run as well
     refuse_impossible(bag, loaded)
     show(describe(bag), as_json=as_json)

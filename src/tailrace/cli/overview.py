@@ -64,6 +64,10 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
         text = getattr(overview, name)
         if text not in ("none", "any"):
             yield name, text
+    for name, usual in (("matching", "fcfs"), ("replication", "none"), ("round", "at once")):
+        text = getattr(overview, name)
+        if text != usual:
+            yield name, text
 
 
 def _listed(name: str, items: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -43,6 +43,9 @@ class RunCommand(click.Command):
 @click.option("--timeout", help="An attempt silent so long is sent to another host.")
 @click.option("--max-failures", type=int, help="Pause the bag when so many tasks have failed.")
 @click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending).")
+@click.option("--matching", help="Who gets the next task: fcfs, random, fjbcr, maxmax, minmax.")
+@click.option("--replication", help="Attempts beside slow ones: wqr, or 'ntdmr,n=2,t_s=60'.")
+@click.option("--repeatable", is_flag=True, default=None, help="Two attempts may run at once.")
 @click.option("--budget", help="All that may be spent: '20 USD'.")
 @click.option("--deadline", help="When it should be done, from now: 2h. Shown, not enforced.")
 @click.option("--price", help="What this machine costs: '0.10 USD/h'; default 0.")
@@ -73,18 +76,19 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
 
 def _bag(words: tuple[str, ...], behind: list[str] | None, options: dict[str, Any]) -> Bag:
     from tailrace.bag import bagfile
+    from tailrace.scheduler.strategies import admit
 
     settings = _settings(options)
     here = Path.cwd()
     if options["commands"] is not None:
         _refuse(words or behind, "--commands and another bag")
-        return bagfile.load_commands_file(options["commands"], here, **settings)
+        return bagfile.load_commands_file(options["commands"], here, admit=admit, **settings)
     if behind is not None:
         _refuse(words, "a bag file and a command behind --")
-        return bagfile.bag_from_parallel(behind, here, **settings)
+        return bagfile.bag_from_parallel(behind, here, admit=admit, **settings)
     if any(word.startswith(":::") for word in words):
-        return bagfile.bag_from_parallel(words, here, **settings)
-    return bagfile.load_bag_file(_bag_file(words), settings)
+        return bagfile.bag_from_parallel(words, here, admit=admit, **settings)
+    return bagfile.load_bag_file(_bag_file(words), settings, admit)
 
 
 def _refuse(found: object, what: str) -> None:
@@ -145,28 +149,42 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         if options[f"{name}_limit"]
     }
     settings = {name: options[name] for name in ("name", "timeout", "max_failures", "order")}
-    settings |= {name: options[name] for name in ("budget", "deadline")}
+    settings |= {name: options[name] for name in ("budget", "deadline", "repeatable")}
+    settings |= {name: _strategy(name, options[name]) for name in ("matching", "replication")}
     if limits:
         settings["limits"] = limits
     if options["needs"]:
-        settings["needs"] = _pairs(options["needs"])
+        settings["needs"] = _pairs("--needs", options["needs"], "cores=2,memory=4GiB")
     if options["retries"] is not None:
         settings["retries"] = {"task_failed": options["retries"]}
     return settings
 
 
-def _pairs(text: str) -> dict[str, Any]:
+def _strategy(flag: str, text: str | None) -> dict[str, Any] | str | None:
+    """`wqr`, or with options: `wqr,most=3`."""
+    if text is None or "," not in text:
+        return text
+    name, _, options = text.partition(",")
+    return {"strategy": name.strip(), **_pairs(f"--{flag}", options, "wqr,most=3")}
+
+
+def _pairs(flag: str, text: str, example: str) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     for part in text.split(","):
-        name, equals, amount = part.partition("=")
+        name, equals, value = part.partition("=")
         if not equals or not name.strip():
-            raise BadInput(f"--needs {text!r}", remedy="Write it as cores=2,memory=4GiB.")
-        number = amount.strip()
-        plain = number.replace(".", "", 1).isdigit()
-        pairs[name.strip()] = float(number) if plain and "." in number else number
-        if plain and "." not in number:
-            pairs[name.strip()] = int(number)
+            raise BadInput(f"{flag} {text!r}", remedy=f"Write it as {example}.")
+        pairs[name.strip()] = _value(value.strip())
     return pairs
+
+
+def _value(text: str) -> Any:
+    """A number or a truth where it is one."""
+    if text in ("true", "false"):
+        return text == "true"
+    if not text.removeprefix("-").replace(".", "", 1).isdigit():
+        return text
+    return float(text) if "." in text else int(text)
 
 
 def _show(bag: Bag, *, as_json: bool) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import msgspec
 
+from tailrace.bag import strategies
 from tailrace.cli import screen, standing
 from tailrace.cli.choosing import choose
 from tailrace.cli.hints import at_hand, hint
@@ -103,7 +104,7 @@ def show_one(here: Stored, facts: BagFacts) -> None:
     click.echo(f"bag {facts.bag} ({screen.plain(facts.name)}): {state}{why and f': {why}'}")
     click.echo(f"  {_counts(here, facts)}")
     click.echo(f"  submitted {words.moment(facts.submitted_us)} in {screen.plain(folder)}")
-    for text in _money(here, facts):
+    for text in (*_strategies(here, facts), *_money(here, facts)):
         click.echo(f"  {text}")
     _print_failures(went_wrong(here.link, facts.bag))
     _print_unpublished(here, facts.bag)
@@ -119,6 +120,11 @@ def _counts(here: Stored, facts: BagFacts) -> str:
         parts.append(f"{facts.live:,} sent")
     took = words.duration(_took_us(here, facts))
     return f"{words.count(facts.count, 'task')}: {', '.join(parts)}; {took}"
+
+
+def _strategies(here: Stored, facts: BagFacts) -> list[str]:
+    found = strategies.unusual(reading.bag_row(here.link, facts.bag).terms)
+    return [found] if found else []
 
 
 def _spent(here: Stored, facts: BagFacts) -> dict[str, int]:

@@ -258,6 +258,7 @@ def _facts(record: Record) -> Html:
     rows: list[tuple[str, object]] = [
         ("folder", tag("code", record.folder)),
         ("needs of a task", record.needs),
+        ("strategies", record.strategies),
         ("submitted", words.moment(record.submitted_us)),
         ("started", words.moment(record.started_us)),
         ("ended", words.moment(record.ended_us)),

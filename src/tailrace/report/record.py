@@ -98,6 +98,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = ""
     #: What a task needs, in words.
     needs: str = ""
+    #: Matching and replication in words, where they are not the usual ones.
+    strategies: str = ""
     #: One line for each time a host was excluded: which, how long, why.
     excluded: list[str] = msgspec.field(default_factory=list)
 

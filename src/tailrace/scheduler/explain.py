@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tailrace.bag import strategies
 from tailrace.bag.needs import describe, lacking
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
@@ -56,11 +57,23 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
         f"{live} attempts are out, {len(bag.requeue.waiting)} tasks wait for another attempt, "
         f"{bag.terms.count - bag.fresh.sent} were never sent."
     )
+    if bag.replication is not None and bag.runs:
+        lines.append(_replicating(bag))
     if bag.hungry:
         lines += _why_hungry(state, bag, now)
     if bag.like_count > 1:
         lines.append(f"The last {bag.like_count} failures were alike: {bag.like_sign}.")
     return lines + [_spending(state, bag, currency) for currency in bag.terms.budget]
+
+
+def _replicating(bag: Bag) -> str:
+    several = sum(len(attempts) > 1 for attempts in bag.live.values())
+    return f"Replication by {strategies.describe(bag.terms.replication)}: {_tasks(several)} now."
+
+
+def _tasks(several: int) -> str:
+    many = "1 task has" if several == 1 else f"{several} tasks have"
+    return f"{many} more than one attempt out"
 
 
 def _spending(state: State, bag: Bag, currency: str) -> str:

@@ -4,8 +4,10 @@ before the scheduler begins."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
 
+from tailrace.bag.tables import meant
 from tailrace.bag.terms import Strategy
 from tailrace.errors import BadInput
 from tailrace.scheduler.matching.fastest import Fastest, LongestToFastest, ShortestToFastest
@@ -28,6 +30,10 @@ REPLICATION: dict[str, Callable[..., Replication]] = {
     "ntdmr": NTDMr,
 }
 
+# By what the constructor says of an option: which values are good, and how to call them.
+KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,)}
+SAID = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+
 
 def matching(strategy: Strategy) -> Matching:
     return _made("matching", MATCHING, strategy)  # type: ignore[no-any-return]
@@ -43,14 +49,47 @@ def equip(bag: Bag) -> None:
         bag.replication = replication(bag.terms.replication)
 
 
+def admit(family: str, strategy: Strategy) -> str:
+    """For those who read bags: BadInput before it is handed in rather than when it begins. The
+    order in which the strategy wants the tasks: listed, longest or shortest first."""
+    made = matching(strategy) if family == "matching" else replication(strategy)
+    return made.order if family == "matching" else "listed"  # type: ignore[union-attr]
+
+
 def _made(family: str, known: dict[str, Callable[..., Any]], strategy: Strategy) -> Any:
     make = known.get(strategy.name)
     if make is None:
         raise BadInput(
             f"there is no {family} strategy {strategy.name!r}",
-            remedy=f"it is one of: {', '.join(sorted(known))}",
+            remedy=f"{meant(strategy.name, list(known))}it is one of: {', '.join(sorted(known))}",
         )
+    takes = _options(make)
+    for key, value in strategy.options.items():
+        _check(strategy.name, takes, key, value)
     try:
         return make(**strategy.options)
-    except TypeError as error:
-        raise BadInput(f"{family} strategy {strategy.name}: {error}") from None
+    except ValueError as fault:
+        raise BadInput(f"{strategy.name}: {fault}", remedy=_taken(strategy.name, takes)) from None
+
+
+def _options(make: Callable[..., Any]) -> dict[str, Parameter]:
+    return dict(signature(make).parameters)
+
+
+def _check(name: str, takes: dict[str, Parameter], key: str, value: object) -> None:
+    if key not in takes:
+        raise BadInput(f"{name} has no option {key!r}", remedy=_taken(name, takes))
+    wanted = takes[key].annotation
+    kind = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
+    if kind in KINDS and type(value) not in KINDS[kind]:
+        message = f"{name}: {key} is {value!r}, not {SAID[kind]}"
+        raise BadInput(message, remedy=_taken(name, takes))
+
+
+def _taken(name: str, takes: dict[str, Parameter]) -> str:
+    """`wqr takes most (2)`, with what holds unless it is given."""
+    if not takes:
+        return f"{name} takes no options"
+    return f"{name} takes " + ", ".join(
+        f"{key} ({str(one.default).lower()})" for key, one in takes.items()
+    )

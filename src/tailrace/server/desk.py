@@ -215,7 +215,8 @@ class Desk:
         if session is None:
             session = Session(request.host, request.session, request.seq, b"{}", now, now)
             self._sessions[request.host] = session
-        seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease)
+        seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease,
+                        request.speed)  # fmt: skip
         told = session.facts == seen and not session.gone and session.number == request.session
         session.number, session.seq, session.seen_us = request.session, request.seq, now
         session.gone = False

@@ -65,6 +65,7 @@ class WorkRequest(msgspec.Struct, frozen=True):
     wait_s: Annotated[float, msgspec.Meta(ge=0, le=3600)]
     lease: Count | None = None
     about: dict[str, Any] = {}
+    speed: Annotated[float, msgspec.Meta(gt=0, lt=1e9)] = 1.0
     progress: list[Any] = []
 
 

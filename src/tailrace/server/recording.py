@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from tailrace.bag import needs
+from tailrace.bag import needs, strategies
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Terms
 from tailrace.report import words
@@ -62,6 +62,7 @@ def record(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> Rec
         command=command_of(content.spec.command, content.count and content.task(0).text()),
         folder=content.spec.folder,
         needs=needs.describe(row.terms.needs),
+        strategies=strategies.unusual(row.terms),
         excluded=list(_excluded(link, bag)),
     )
 

@@ -17,14 +17,14 @@ arrivals = { process = "uniform", from = "1m", to = "5m" }
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from tailrace.bag.needs import THOUSANDTHS, lacking
 from tailrace.bag.rules import read_rules
+from tailrace.bag.strategies import admit_strategies
 from tailrace.bag.tables import Origin, Table, read_toml
-from tailrace.bag.terms import Strategy, Terms
+from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
 from tailrace.quantities import duration_us, price
@@ -195,21 +195,22 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     arrivals = _arrivals(table, place)
     given = "needs" in table
     rules = read_rules(table, str(table.path[-1]))
-    chosen = _strategies(table) | {"trial_us": table.read("trial", duration_us, 0)}
+    admit_strategies(rules, table, strategies.admit)
+    trial_us = table.read("trial", duration_us, 0)
     table.finish()
     if given and lots[0].cores is not None:
         raise table.bad("needs", "needs beside processors of the jobs", "keep one of them")
     return [
-        Tasks(_bag_terms(lot, rules, chosen), lot.lengths, lot.arrivals or arrivals, submitted,
+        Tasks(_bag_terms(lot, rules, trial_us), lot.lengths, lot.arrivals or arrivals, submitted,
               even, failing)
         for lot in lots
     ]  # fmt: skip
 
 
-def _bag_terms(lot: Lot, rules: dict[str, Any], chosen: dict[str, Any]) -> Terms:
+def _bag_terms(lot: Lot, rules: dict[str, Any], trial_us: int) -> Terms:
     kept = ("name", "needs", "limits", "retries", "growth", "budget", "deadline_us", "timeout_us",
-            "max_failures", "pools")  # fmt: skip
-    found = {key: rules[key] for key in kept} | chosen
+            "max_failures", "pools", "matching", "replication", "round_us")  # fmt: skip
+    found = {key: rules[key] for key in kept if key in rules} | {"trial_us": trial_us}
     if lot.cores is not None:
         found["name"] = f"{rules['name']}-{lot.cores}"
         found["needs"] = {**rules["needs"], "cores": lot.cores * THOUSANDTHS}
@@ -221,34 +222,6 @@ def _failures(table: Table) -> Failures:
     failing = Failures(_share(table, "tasks", 0.0), _share(table, "attempts", 0.0))
     table.finish()
     return failing
-
-
-def _strategies(table: Table) -> dict[str, Any]:
-    found: dict[str, Any] = {"round_us": table.read("round", _some_time, None) or 0}
-    for family in ("matching", "replication"):
-        strategy = _strategy(table, family)
-        if strategy is not None:
-            found[family] = strategy
-            with table.origin.at(*table.path, family):
-                getattr(strategies, family)(strategy)
-    return found
-
-
-def _strategy(table: Table, family: str) -> Strategy | None:
-    given = table.take(family, str, dict)
-    if given is None or isinstance(given, str):
-        return None if given is None else Strategy(given)
-    options = dict(given)
-    name = options.pop("strategy", None)
-    if not isinstance(name, str):
-        example = f'{family} = {{ strategy = "wqr", most = 2 }}'
-        raise table.bad(family, f"{family} names no strategy", f"write {example}")
-    with table.origin.at(*table.path, family):
-        return Strategy(name, {key: _plain(value) for key, value in options.items()})
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, Decimal) else value
 
 
 # what all must agree with

@@ -71,8 +71,8 @@ class Agent:
         ends_at: Optional[int] = None,
         standby: int = 0,
     ) -> None:
-        """`identity` holds host, pool, lease, kind and about. Up to `standby` short attempts are
-        started ahead of the capacity: only for an executor that itself waits until they fit."""
+        """`identity` holds host, pool, lease, kind, about and speed. Up to `standby` short attempts
+        are started ahead of the capacity: only for an executor that itself waits until they fit."""
         self.identity = dict(identity)
         self.session = session
         self.room = Room(capacity)

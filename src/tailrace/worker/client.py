@@ -20,6 +20,7 @@ from .link import KeeperLink
 from .linux import become_subreaper
 from .results import unstarted
 from .spool import Spool as SpoolFile
+from .surroundings import SPEED
 
 # Short attempts handed to the keeper ahead of what fits, so that a slot that becomes free is filled
 # without asking the client first, and results of short tasks travel together.
@@ -47,6 +48,7 @@ class Client:
         for fd in (self._wakes, self._wake_fd):
             os.set_blocking(fd, False)
         amounts = machine.capacity(folder.path, options.cores, options.memory, options.gpus)
+        os.environ[SPEED] = f"{options.speed:g}"  # the keeper passes it on
         self._keeper = KeeperLink(folder.path, folder.lock_fd, amounts)
         self._caller = Caller(options.server, token, self._wake)
         self._spool = SpoolFile(folder.spool_path, log)
@@ -72,6 +74,7 @@ class Client:
             "lease": options.lease,
             "kind": machine.kind(),
             "about": machine.about(),
+            "speed": options.speed,
         }
         now = microseconds()
         ends_at = None if options.lifetime is None else now + int(options.lifetime * 1_000_000)

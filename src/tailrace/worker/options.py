@@ -23,12 +23,20 @@ def parse(args: List[str]) -> argparse.Namespace:
     add("--join", default=None, metavar="FILE", help="file with the token, readable by you alone")
     add("--cores", type=float, default=None, metavar="N", help="for tasks; else all")
     add("--memory", type=int, default=None, metavar="BYTES", help="for tasks; else nearly all")
+    add("--speed", type=_speed, default=1.0, metavar="X", help="beside other machines; else 1")
     add("--gpus", type=int, default=None, metavar="N", help="for tasks; else all")
     add("--tied", type=int, default=None, metavar="FD", help="end when this pipe ends")
     add("--lifetime", type=float, default=None, metavar="S", help="end after this time")
     add("--idle-exit", type=float, default=None, metavar="S", help="end when idle this long")
     add("--idle-cpu", type=float, default=None, metavar="S", help="end when tasks hang this long")
     return parser.parse_args(args)
+
+
+def _speed(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError(text)
+    return value
 
 
 def token(join: Optional[str]) -> str:

@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+SPEED = "TAILRACE_SPEED"  # how fast this machine is beside others
 Json = Dict[str, Any]
 
 
@@ -16,6 +17,7 @@ class Surroundings:
         """`own` is the environment to pass on; this process's own unless given."""
         own = os.environ if own is None else own
         self._own = {name: value for name, value in own.items() if not name.startswith("TAILRACE_")}
+        self._own[SPEED] = own.get(SPEED, "1")
         self._of_bag: Dict[int, Dict[str, str]] = {}  # by identity of its terms
         self._gpus = Gpus(capacity.get("gpus", 0), own.get("CUDA_VISIBLE_DEVICES", ""))
 

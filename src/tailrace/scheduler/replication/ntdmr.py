@@ -33,6 +33,7 @@ class NTDMr(Replication):
         turnaround_s: float = 3600.0, cancel: bool = True,
     ) -> None:  # fmt: skip
         """`n` below 0: without end, and never on a reliable pool."""
+        _check(t_s, d_s, mr, turnaround_s)
         self._n, self._mr = n, mr
         self._t_us, self._d_us = round(t_s * SECOND_US), round(d_s * SECOND_US)
         self._assumed_us = round(turnaround_s * SECOND_US)
@@ -170,6 +171,15 @@ class NTDMr(Replication):
         )
         if bag.tail_us is not None:
             self._begin(state, bag, bag.tail_hosts)
+
+
+def _check(t_s: float, d_s: float, mr: float, turnaround_s: float) -> None:
+    for name, value in (("t_s", t_s), ("mr", mr)):
+        if not 0 <= value < math.inf:
+            raise ValueError(f"{name} is {value:g}, but must be 0 or more")
+    for name, value in (("d_s", d_s), ("turnaround_s", turnaround_s)):
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} is {value:g}, but must be above 0")
 
 
 def cheap_hosts(state: State, bag: Bag) -> int:

@@ -14,6 +14,8 @@ class WorkQueueWithReplication(Replication):
     name = "wqr"
 
     def __init__(self, most: int = 2) -> None:
+        if most < 1:
+            raise ValueError(f"most is {most}, but must be 1 (nothing is replicated) or more")
         self._most = most
         self._tail = False  # from then on the tasks that are out are kept by their attempts
         self._by_count: dict[int, dict[int, None]] = {}
