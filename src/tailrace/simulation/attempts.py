@@ -61,9 +61,10 @@ class Attempts:
         sent: Sent = job.tag
         host, sent.late = sent.host, 0
         host.attempts[sent.attempt] = job
+        sent.began_us = self._engine.now
         if self._returns and self._never_returns(host):
-            sent.began_us = self._engine.now  # it holds its place until it is given up
-        elif host.waiting or not host.machine.free or not self._begun(job):
+            return  # it holds its place until it is given up
+        if host.waiting or not host.machine.free or not host.machine.start(job):
             self._begin_later(host, job)
 
     def _begun(self, job: Job) -> bool:

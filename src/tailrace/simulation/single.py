@@ -11,6 +11,8 @@ from tailrace.simulation.engine import Engine, Handle, Rank
 from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.usage import Usage
 
+RESULT, RUNNING, ENDED = int(Rank.RESULT), Stage.RUNNING, Stage.ENDED  # looked up for every job
+
 
 class SingleMachine:
     __slots__ = (
@@ -55,11 +57,11 @@ class SingleMachine:
             self._rejected += 1
             return False
         engine = self._engine
-        self._job, job.stage, job.done = job, Stage.RUNNING, job.saved
+        self._job, job.stage, job.done = job, RUNNING, job.saved
         self._since = engine.now
         self._runs_from = begins = engine.now + delay_us
         ends = begins + int((job.work - job.saved) / self.speed + 0.5)
-        self._due = engine.put(ends, Rank.RESULT, self._end, job)
+        self._due = engine.put(ends, RESULT, self._end, job)
         return True
 
     def _end(self, job: Job) -> None:
@@ -69,7 +71,7 @@ class SingleMachine:
         self._full_us += now - self._since
         self._work_done += job.work - job.saved
         self._ended += 1
-        job.done, job.stage = job.work, Stage.ENDED
+        job.done, job.stage = job.work, ENDED
         self._on_end(job)
 
     def progress(self, job: Job) -> float:

@@ -22,7 +22,9 @@ class Teller:
         self.watch: Watch | None = None  # a trace
         self.acts: Mapping[type, Callable[[Any], None]] = {}  # what is done for each decision
         self.served: dict[str, SimulatedHost] = {}  # by the decisions being done now
-        self._engine, self._scheduler = engine, scheduler
+        self._engine = engine
+        self._scheduler_handles = scheduler.handle  # looked up for every event
+        self._timers = scheduler.state.timers
         self._every_us = news.every_us
         self._delay = streams.stream("news").durations(news.delay) if news.delay else None
         self._unread: list[AnyEvent] = []  # until they are polled
@@ -66,13 +68,14 @@ class Teller:
     # the one door to the scheduler
 
     def tell(self, event: AnyEvent) -> None:
-        self._handling, self._soon = True, []
+        self._handling = True
         self._handle(event)
-        waiting = self._soon
-        for one in waiting:  # grows while it is read
-            self._handle(one)
+        if self._soon:
+            for one in self._soon:  # grows while it is read
+                self._handle(one)
+            self._soon.clear()
         self._handling = False
-        alarm = self._scheduler.state.timers.next_us
+        alarm = self._timers.next_us
         if alarm < self._alarm_us:
             self._alarm_us = alarm
             self._engine.put(max(alarm, self._engine.now), Rank.TIMEOUT, self._ring, alarm)
@@ -80,7 +83,7 @@ class Teller:
     def _handle(self, event: AnyEvent) -> None:
         self.told += 1
         now = self._engine.now
-        decisions = self._scheduler.handle(event, now)
+        decisions = self._scheduler_handles(event, now)
         if self.watch is not None:
             self.watch(event, decisions, now)
         acts = self.acts
