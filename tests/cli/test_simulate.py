@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.cli.conftest import ask, clean_environment, tailrace
 
@@ -166,3 +167,70 @@ def read_until(screen: int, text: str) -> str:
             except OSError:
                 break
     return seen
+
+
+def test_what_was_drawn_is_written_and_gives_the_same_run_again(folder: Path) -> None:
+    """By file and by flag; with another seed, because nothing is left to draw."""
+    words = ("simulate", "grid.toml", "--seeds", "1", "--json")
+    first = ask(folder, *words, "--seed", "7", "--expand", "events.csv").out
+    assert ask(folder, *words, "--seed", "7", "--events", "events.csv").out == first
+    drawn = (folder / "events.csv").read_text().splitlines()
+    assert drawn[0] == "what,number,value"
+    assert sum(row.startswith("bag/1/lengths,") for row in drawn) == 60
+    (folder / "grid.toml").write_text(f'events = "events.csv"\n{SCENARIO}')
+    again = ask(folder, *words, "--seed", "8").json[0]
+    assert again["runs"] == msgspec.json.decode(first)[0]["runs"]
+    assert again["machines"] == msgspec.json.decode(first)[0]["machines"]
+
+
+def test_a_file_may_have_a_part_of_it_and_the_rest_is_drawn(folder: Path) -> None:
+    words = ("simulate", "grid.toml", "--seeds", "1", "--json")
+    (folder / "long.csv").write_text("what,number,value\nbag/1/lengths,0,36000\n")
+    plain, changed = (
+        ask(folder, *words).json[0],
+        ask(folder, *words, "--events", "long.csv").json[0],
+    )
+    assert changed["runs"][0]["makespan_s"] > 36000 > plain["runs"][0]["makespan_s"]
+    ask(folder, *words, "--expand", "a.csv")
+    ask(folder, *words, "--events", "long.csv", "--expand", "b.csv")
+    before, after = ((folder / name).read_text().splitlines() for name in ("a.csv", "b.csv"))
+    lengths = [
+        pair for pair in zip(before, after, strict=False) if pair[0].startswith("bag/1/lengths")
+    ]
+    assert [a == b for a, b in lengths] == [False] + [True] * 59
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "says"),
+    [
+        ("bag/1/lengths,0,5\nbag/1/lengths,2,5", 3, "1 comes next"),
+        ("bag/1/lengths,0,-5", 2, "negative"),
+        ("bag/1/lengths,0,soon", 2, "not a number"),
+        ("bag/2/lengths,0,5", 2, "the bags are 1"),
+        ("speeed/spot,0,5", 2, "did you mean speed?"),
+        ("speed/sopt,0,5", 2, "the pools are spot, dear"),
+        ("speed/spot,0,0", 2, "never do anything"),
+        ("speed/spot", 2, "cells"),
+    ],
+)
+def test_a_bad_file_of_events_is_told_with_its_line(
+    folder: Path, rows: str, line: int, says: str
+) -> None:
+    (folder / "events.csv").write_text(f"what,number,value\n{rows}\n")
+    told = ask(folder, "simulate", "grid.toml", "--events", "events.csv")
+    assert told.code == 2 and f"events.csv:{line}: " in told.err and says in told.err
+
+
+def test_a_trace_has_each_event_and_decision_with_its_time(folder: Path) -> None:
+    words = ("simulate", "grid.toml", "--seeds", "2")
+    told = ask(folder, *words, "--trace", "trace.jsonl", "--json").json[0]
+    lines = [msgspec.json.decode(line) for line in (folder / "trace.jsonl").open("rb")]
+    times = [line["at_s"] for line in lines]
+    assert times == sorted(times) and lines[0]["event"]["type"] == "Restarted"
+    sent = [line for line in lines if line.get("decision", {}).get("type") == "Assign"]
+    assert len(sent) == told["runs"][0]["attempts"]
+    assert max(times) == told["runs"][0]["makespan_s"]
+    alone = [
+        msgspec.json.decode(line) for line in ask(folder, *words, "--trace", "-").out.splitlines()
+    ]
+    assert [(line["at_s"], *line) for line in alone] == [(line["at_s"], *line) for line in lines]

@@ -223,12 +223,12 @@ def test_equal_seeds_give_equal_traces(scenario: Scenario, seed: int) -> None:
 
 
 def trace(scenario: Scenario, seed: int) -> str:
-    world = World(scenario, seed)
     digest = hashlib.sha256()
-    world.watch = lambda event, decisions, now: digest.update(
-        msgspec.msgpack.encode((now, event, decisions))
-    )
-    world.run()
+
+    def watch(event: Any, decisions: list[Any], now: int) -> None:
+        digest.update(msgspec.msgpack.encode((now, event, decisions)))
+
+    World(scenario, seed, watch=watch).run()
     return digest.hexdigest()
 
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
-from tailrace.errors import Exit
+from tailrace.cli.outputs import check_writable
+from tailrace.errors import BadInput, Exit
 
 if TYPE_CHECKING:
     from tailrace.cli.seeding import Found
@@ -33,6 +35,9 @@ class Asked(msgspec.Struct, frozen=True):
     machines: bool
     links: bool
     running: bool
+    trace: str | None
+    expand: Path | None
+    events: Path | None
 
 
 @click.command(
@@ -74,6 +79,23 @@ class Asked(msgspec.Struct, frozen=True):
 @click.option("--machines", is_flag=True, help="Show each machine: its means over the runs.")
 @click.option("--links", is_flag=True, help="Show each link of the network, likewise.")
 @click.option("--running", is_flag=True, help="Show mean and variance after each run.")
+@click.option(
+    "--trace",
+    metavar="FILE|-",
+    help="Write each event and decision of the first run, as lines of JSON; - alone, to stdout.",
+)
+@click.option(
+    "--expand",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Write all that was drawn in the first run.",
+)
+@click.option(
+    "--events",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Take what is in this file, as --expand writes it, instead of drawing it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="All of it as JSON, with each run's figures.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @click.option(
@@ -112,15 +134,36 @@ def _simulate(files: Sequence[Path], asked: Asked) -> int:
     from tailrace.cli.seeding import bar_for, carry_out
     from tailrace.cli.simulated import check_figures
     from tailrace.cli.variants import read_variants
-    from tailrace.simulation.experiment import Todo
+    from tailrace.simulation.experiment import Todo, run_one
 
-    variants = read_variants(files, asked.sets, asked.varies)
+    variants = read_variants(files, asked.sets, asked.varies, asked.events)
     check_figures(variants, asked.figures)
+    _check_outputs(asked, len(variants))
+    if asked.trace == "-":
+        run_one(Todo(variants[0].scenario, asked.seed, "-"))
+        return Exit.OK
     todos = [Todo(one.scenario, asked.seed + n) for one in variants for n in range(asked.seeds)]
+    todos[0] = replace(todos[0], trace=asked.trace, expand=asked.expand and str(asked.expand))
     cores = asked.processes or len(os.sched_getaffinity(0))
     found = carry_out(todos, cores, bar_for(quiet=asked.quiet or asked.as_json))
     _print(_results(variants, found), asked)
     return _end(found, len(todos))
+
+
+def _check_outputs(asked: Asked, variants: int) -> None:
+    """Before anything runs: where it goes can be written, and it is of one scenario."""
+    for flag, path in (("--trace", asked.trace), ("--expand", asked.expand)):
+        if path is not None and variants > 1:
+            remedy = "name one file, without --vary; --set and --seed choose the run"
+            raise BadInput(
+                f"{flag} is of one run, but there are {variants} scenarios", remedy=remedy
+            )
+        if path is not None and path != "-":
+            check_writable(flag, Path(path))
+    if asked.trace == "-" and (asked.as_json or asked.expand):
+        raise BadInput(
+            "--trace - prints the trace alone", remedy="name a file: --trace trace.jsonl"
+        )
 
 
 def _results(variants: Sequence[Variant], found: Found) -> list[Result]:

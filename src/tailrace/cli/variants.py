@@ -25,10 +25,13 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 def read_variants(
-    files: Sequence[Path], sets: Sequence[str], varies: Sequence[str]
+    files: Sequence[Path], sets: Sequence[str], varies: Sequence[str], events: Path | None = None
 ) -> list[Variant]:
-    """All are read before any is run: what is wrong with the last is told at once."""
+    """All are read before any is run: what is wrong with the last is told at once. A file of events
+    is named as seen from here, not from where the scenario is."""
     fixed = [settings.one(text) for text in sets]
+    if events is not None:
+        fixed.append(Setting(f"--events {events}", ("events",), str(events.absolute()), ""))
     variations = list(settings.variations(varies))
     return _told_apart([one for file in files for one in _of_file(file, fixed, variations)])
 

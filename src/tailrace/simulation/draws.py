@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from itertools import chain
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -34,33 +34,57 @@ _LAST_BLOCK = 1024
 _PER_COUNT = 4  # numbers that one step of Philox' counter gives
 
 
+class HasTimes(Protocol):
+    """A process of arrivals."""
+
+    def times(self, stream: Stream) -> Iterator[int]: ...
+
+
+class Intermediary(Protocol):
+    """Stands between streams and who draws from them: gives what is known, notes what is drawn."""
+
+    def between(self, stream: Stream, names: tuple[Name, ...]) -> Stream: ...
+
+
 class Streams:
     """All streams of one seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(
+        self, seed: int, via: Intermediary | None = None, names: tuple[Name, ...] = ()
+    ) -> None:
         self.seed = seed
+        self._via = via
+        self._names = names  # of the families around this one
 
     def stream(self, *names: Name) -> Stream:
-        return Stream(self.seed, names)
+        made = Stream(self.seed, names)
+        return made if self._via is None else self._via.between(made, (*self._names, *names))
 
     def below(self, *names: Name) -> Streams:
         """A family of its own, such as the streams of one pool."""
-        return Streams(int.from_bytes(_digest(self.seed, ("below", *names)), "little"))
+        seed = int.from_bytes(_digest(self.seed, ("below", *names)), "little")
+        return Streams(seed, self._via, (*self._names, *names))
 
 
 class Stream:
-    """One sequence of uniforms in the open interval (0, 1).
+    """One sequence of uniforms in the open interval (0, 1), from the number `start` on.
 
-    It is bound once, to one purpose: `uniforms`, `of` or `durations`. Binding it again would give
-    the same numbers a second time, two laws in step with each other, so that is refused.
+    It is bound once, to one purpose: `uniforms`, `of`, `durations` or `times`. Binding it again
+    would give the same numbers a second time, two laws in step with each other, so that is refused.
     """
 
-    __slots__ = ("_bound", "_key", "_names")
+    __slots__ = ("_bound", "_key", "_names", "_seed", "_start")
 
-    def __init__(self, seed: int, names: tuple[Name, ...]) -> None:
+    def __init__(self, seed: int, names: tuple[Name, ...], start: int = 0) -> None:
+        self._seed = seed
         self._names = names
+        self._start = start
         self._key = np.frombuffer(_digest(seed, names), "<u8").astype(np.uint64)
         self._bound = False
+
+    def later(self, start: int) -> Stream:
+        """The same sequence from another number on."""
+        return Stream(self._seed, self._names, start)
 
     def uniforms(self) -> Callable[[], float]:
         """A callable that gives the next uniform."""
@@ -74,21 +98,36 @@ class Stream:
         """A callable that gives the next duration in microseconds, of a law in seconds."""
         return _next(microseconds(law.draw(block)).tolist() for block in self._blocks())
 
+    def times(self, arrivals: HasTimes) -> Iterator[int]:
+        """Of arrivals, in microseconds."""
+        return arrivals.times(self)
+
+    def values(self, law: Law, count: int, start: int = 0) -> Floats:
+        """Numbers `start` to `start + count` of a law, without moving along the sequence."""
+        return law.draw(self.array(count, start))
+
     def arrays(self, law: Law) -> Iterator[Floats]:
         """The values of a law block by block, for those who go on computing with arrays."""
         return (law.draw(block) for block in self._blocks())
 
     def array(self, count: int, start: int = 0) -> Floats:
-        """Numbers `start` to `start + count` of the sequence, without moving along it."""
-        bits = np.random.Philox(key=self._key).advance(start // _PER_COUNT)
-        skipped = start % _PER_COUNT
+        """Uniforms `start` to `start + count` of the sequence, without moving along it."""
+        bits, skipped = self._bits(start)
         return _open_unit(bits.random_raw(skipped + count)[skipped:])
+
+    def _bits(self, start: int) -> tuple[np.random.Philox, int]:
+        """A generator near that number, and how many to skip until it."""
+        counts, skipped = divmod(self._start + start, _PER_COUNT)
+        return np.random.Philox(key=self._key).advance(counts), skipped
 
     def _blocks(self) -> Iterator[Floats]:
         if self._bound:
             raise ValueError(f"stream {self._names} is in use; name one for each purpose")
         self._bound = True
-        return _blocks(np.random.Philox(key=self._key))
+        bits, skipped = self._bits(0)
+        if skipped:
+            bits.random_raw(skipped)
+        return _blocks(bits)
 
 
 def microseconds(seconds: Floats) -> NDArray[np.int64]:

@@ -9,12 +9,15 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
 from multiprocessing import active_children
+from pathlib import Path
 
 import msgspec
 
 from tailrace.errors import TailraceError
+from tailrace.simulation.drawn import Book
 from tailrace.simulation.scenario import Scenario
-from tailrace.simulation.statistics import Part, figures, links, machines
+from tailrace.simulation.statistics import Part, figures, links, machines, remaining
+from tailrace.simulation.tracing import tracing
 from tailrace.simulation.world import World
 
 BEAT_S = 0.2
@@ -23,6 +26,9 @@ BEAT_S = 0.2
 class Todo(msgspec.Struct, frozen=True):
     scenario: Scenario
     seed: int
+    trace: str | None = None  # where to write what the scheduler was told and decided
+    expand: str | None = None  # where to write what was drawn
+    curve: bool = False
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -32,12 +38,18 @@ class Run(msgspec.Struct, frozen=True):
     figures: dict[str, float]
     machines: list[Part]
     links: list[Part]
+    curve: list[tuple[int, int]]  # µs, and the tasks not done then; if asked for
 
 
 def run_one(todo: Todo) -> Run:
-    world = World(todo.scenario, todo.seed)
-    world.run()
-    return Run(todo.seed, figures(world), machines(world), links(world))
+    book = Book() if todo.expand is not None else None
+    with tracing(todo.trace) as watch:
+        world = World(todo.scenario, todo.seed, watch=watch, book=book)
+        world.run()
+    if book is not None and todo.expand is not None:
+        book.write(Path(todo.expand))
+    curve = remaining(world.records) if todo.curve else []
+    return Run(todo.seed, figures(world), machines(world), links(world), curve)
 
 
 def run_all(todos: Sequence[Todo], processes: int) -> Iterator[tuple[int, Run] | None]:

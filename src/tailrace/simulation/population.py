@@ -42,7 +42,7 @@ class Population:
 
     def begin(self, machines: Machines) -> None:
         """Those that come by themselves."""
-        times = machines.arrivals.times(self._streams.stream("machines", machines.terms.name))
+        times = self._streams.stream("machines", machines.terms.name).times(machines.arrivals)
         for _ in range(machines.count):
             host = self.new_host(machines, None)
             arrives = next(times)
@@ -74,11 +74,9 @@ class Population:
     def _speed(self, machines: Machines, number: int) -> float:
         """Of this machine: its own, by the spread of its type."""
         pool = machines.terms.name
-        speed = machines.speed.draw(self._streams.stream("speed", pool).array(1, number)).item(0)
-        factor = machines.type.spread.draw(
-            self._streams.stream("spread", pool).array(1, number)
-        ).item(0)
-        return float(speed / factor)
+        speed = self._streams.stream("speed", pool).values(machines.speed, 1, number)
+        factor = self._streams.stream("spread", pool).values(machines.type.spread, 1, number)
+        return float(speed.item(0) / factor.item(0))
 
     def _machine(self, machines: Machines, host: SimulatedHost) -> Machine | SingleMachine:
         on_end = self._attempts.ended

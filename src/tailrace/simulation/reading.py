@@ -29,6 +29,7 @@ from tailrace.bag.textfile import read_text
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
 from tailrace.quantities import duration_us, price
 from tailrace.scheduler import strategies
+from tailrace.simulation.eventsfile import read_events_of
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.keys import read_arrivals_of as _arrivals
 from tailrace.simulation.keys import read_count as _count
@@ -71,12 +72,13 @@ def read_scenario(
     dispatch_us = table.read("dispatch", duration_us, 0)
     pools = tuple(_pool(inner, place) for inner in _named(table, "pools"))
     read = [(inner, tasks) for inner in _named(table, "bags") for tasks in _bags(inner, place)]
-    table.finish()
     bags = tuple(tasks for _, tasks in read)
+    events = read_events_of(table, folder, [one.terms.name for one in pools], len(bags))
+    table.finish()
     for inner, tasks in read:
         _check_bag(inner, tasks, pools)
     _check_stop(table, stop, bags)
-    return Scenario(pools, bags, name, stop, news, dispatch_us)
+    return Scenario(pools, bags, name, stop, news, dispatch_us, events)
 
 
 def _named(table: Table, key: str) -> list[Table]:

@@ -12,6 +12,7 @@ import msgspec
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.simulation.arrivals import Arrivals, AtOnce
+from tailrace.simulation.drawn import Events
 from tailrace.simulation.laws import Constant, Law
 from tailrace.simulation.workload import REFERENCE, Given, MachineType
 
@@ -91,3 +92,4 @@ class Scenario(msgspec.Struct, frozen=True):
     stop: Stopping = Stopping()
     news: News = News()
     dispatch_us: int = 0  # from the decision to the machine
+    events: Events | None = None  # that are known, instead of drawn

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 import msgspec
+import numpy as np
 
 from tailrace.scheduler import money
 from tailrace.simulation.availability import of_all
@@ -18,6 +19,7 @@ from tailrace.simulation.world import World
 HOUR = 3_600_000_000
 SECOND = 1_000_000
 MEGABYTE = 1_000_000
+CURVE_POINTS = 500
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -59,6 +61,15 @@ def task_figures(records: Sequence[Record]) -> dict[str, float]:
         "waiting_s": fmean(waiting) / SECOND if waiting else 0.0,
         "turnaround_s": fmean(turnaround) / SECOND if turnaround else 0.0,
     }
+
+
+def remaining(records: Sequence[Record]) -> list[tuple[int, int]]:
+    """The tasks not done, as a curve of no more points than a picture shows."""
+    done = np.concatenate([np.array(record.done, np.int64) for record in records])
+    times = np.sort(done[done != UNKNOWN])
+    spread = np.linspace(0, len(times) - 1, min(len(times), CURVE_POINTS))
+    points: list[int] = np.unique(spread.astype(int)).tolist()
+    return [(0, len(done)), *((int(times[n]), len(done) - n - 1) for n in points)]
 
 
 def _makespan_us(world: World) -> int:

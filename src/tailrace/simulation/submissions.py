@@ -48,7 +48,7 @@ class Submissions:
     def _submit(self, bag: int) -> None:
         tasks = self._scenario.bags[bag - 1]
         count, now = tasks.terms.count, self._engine.now
-        times = tasks.arrivals.times(self._streams.stream("arrivals", bag))
+        times = self._streams.stream("arrivals", bag).times(tasks.arrivals)
         record, arrived = self.records[bag - 1], 0
         while arrived < count and (due := now + next(times)) <= now:
             record.arrived[arrived] = due

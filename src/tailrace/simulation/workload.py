@@ -68,8 +68,16 @@ def draw_lengths(
     drawn evenly: then each of observed values is as frequent as it was observed."""
     if isinstance(lengths, Given):
         return np.array(lengths.seconds[:count], np.float64)
-    u = streams.stream("lengths").array(count)
-    return lengths.draw(evenly(u) if even else u)
+    return streams.stream("lengths").values(Even(lengths) if even else lengths, count)
+
+
+class Even(Law, frozen=True):
+    """A law whose values are drawn all at once, and evenly."""
+
+    law: Law
+
+    def draw(self, u: Floats) -> Floats:
+        return self.law.draw(evenly(u))
 
 
 def evenly(u: Floats) -> Floats:
@@ -127,10 +135,10 @@ class Workload:
         plain = machine.line(self.lengths)
         if machine.noise == _ONE:
             return plain
-        u = self._streams.stream("noise", type_name).array(len(plain))
-        return plain * machine.noise.draw(u)
+        noise = self._streams.stream("noise", type_name)
+        return plain * noise.values(machine.noise, len(plain))
 
     def _more_factors(self, type_name: str, start: int) -> Iterable[float]:
-        u = self._streams.stream("spread", type_name).array(_CHUNK, start)
-        factors: list[float] = self._types[type_name].spread.draw(u).tolist()
+        spread = self._streams.stream("spread", type_name)
+        factors: list[float] = spread.values(self._types[type_name].spread, _CHUNK, start).tolist()
         return factors

@@ -11,6 +11,7 @@ from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import Acquire, Assign, Drop, Release, Renew, Settle
 from tailrace.scheduler.events import Restarted
 from tailrace.simulation.attempts import Attempts
+from tailrace.simulation.drawn import Book, streams
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Stop
 from tailrace.simulation.host import SimulatedHost
@@ -22,14 +23,25 @@ from tailrace.simulation.telling import Teller, Watch
 
 
 class World:
-    def __init__(self, scenario: Scenario, seed: int, *, check: bool = False) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        seed: int,
+        *,
+        check: bool = False,
+        watch: Watch | None = None,
+        book: Book | None = None,
+    ) -> None:
+        """`watch` is called with each event, its decisions and the time: a trace; in the `book`
+        all is noted that is drawn."""
         self.scenario = scenario
         self.engine = Engine()
         self.scheduler = Scheduler(check=check)
         self.hosts: dict[str, SimulatedHost] = {}  # those there are, or will be again
         count = sum(tasks.terms.count for tasks in scenario.bags)
         self._left = min(count, scenario.stop.tasks or count)  # results to come
-        self._furnish(Streams(seed))
+        self._furnish(streams(seed, scenario.events, book))
+        self._teller.watch = watch
         self._begin()
 
     def _furnish(self, streams: Streams) -> None:
@@ -69,15 +81,6 @@ class World:
     def told(self) -> int:
         """Events that the scheduler has handled."""
         return self._teller.told
-
-    @property
-    def watch(self) -> Watch | None:
-        """Is called with each event, its decisions and the time: a trace."""
-        return self._teller.watch
-
-    @watch.setter
-    def watch(self, watch: Watch | None) -> None:
-        self._teller.watch = watch
 
     def run(self) -> Stop:
         """Until all tasks have their result, or as the scenario says."""
