@@ -18,7 +18,7 @@ from tailrace.simulation.draws import LONGEST_US, Streams
 from tailrace.simulation.eventsfile import FAMILIES
 from tailrace.simulation.laws import Constant, Exponential, Lognormal, Uniform
 
-STREAM = re.compile(r"\.(?:stream|below)\(\s*\"(\w+)\"")
+STREAM = re.compile(r"\.(?:stream|below)\(\s*\"([\w ]+)\"")
 names = st.lists(st.text(max_size=8) | st.integers(-(2**40), 2**40), max_size=4).map(tuple)
 
 

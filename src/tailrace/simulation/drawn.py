@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate, chain, islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,15 +25,16 @@ T = TypeVar("T", int, float)
 Numbered = Callable[[int, int], Floats]  # so many, from that number on
 HEAD = ("what", "number", "value")
 
-Events = Mapping[str, "array[float]"]  # by name; durations and times in seconds
-NONE: array[float] = array("d")
+Values: TypeAlias = "array[float]"
+Events = Mapping[str, Values]  # by name; durations and times in seconds
+NONE: Values = array("d")
 
 
 class Book:
     """All that is drawn in a run."""
 
     def __init__(self) -> None:
-        self.values: dict[str, array[float]] = {}
+        self.values: dict[str, Values] = {}
 
     def write(self, path: Path) -> None:
         with open(path, "w", newline="", encoding="utf-8") as out:
@@ -65,7 +66,7 @@ class KnownStream(Stream):
 
     __slots__ = ("_known", "_noted", "_stream")
 
-    def __init__(self, stream: Stream, known: array[float], noted: array[float] | None) -> None:
+    def __init__(self, stream: Stream, known: Values, noted: Values | None) -> None:
         self._stream, self._known, self._noted = stream, known, noted
 
     def uniforms(self) -> Callable[[], float]:
@@ -98,7 +99,7 @@ class KnownStream(Stream):
             self._note(self._noted, draw, found, start)
         return found
 
-    def _note(self, noted: array[float], draw: Numbered, found: Floats, start: int) -> None:
+    def _note(self, noted: Values, draw: Numbered, found: Floats, start: int) -> None:
         """None twice, and none left out."""
         if start > len(noted):
             self._numbered(draw, start - len(noted), len(noted))
@@ -118,12 +119,12 @@ def _all(draw: Callable[[], T]) -> Iterator[T]:
     return iter(draw, None)  # never None: without end
 
 
-def _noted(values: Iterable[T], noted: array[float], unit: int) -> Iterator[T]:
+def _noted(values: Iterable[T], noted: Values, unit: int) -> Iterator[T]:
     for value in values:
         noted.append(value / unit)
         yield value
 
 
-def _microseconds(seconds: array[float]) -> list[int]:
+def _microseconds(seconds: Values) -> list[int]:
     found: list[int] = microseconds(np.array(seconds, np.float64)).tolist()
     return found
