@@ -20,6 +20,7 @@ from tailrace.simulation.arrivals import (
     INTERACTIVE,
     Arrivals,
     AtOnce,
+    Batches,
     Daily,
     Kind,
     Listed,
@@ -34,7 +35,7 @@ from tailrace.simulation.arrivals import (
 )
 from tailrace.simulation.arrivals.reading import EXAMPLES
 from tailrace.simulation.draws import Streams
-from tailrace.simulation.laws import Constant, Gamma, Place, Weibull
+from tailrace.simulation.laws import Constant, Gamma, Place, Uniform, Weibull
 from tailrace.simulation.swf import swf_of, write_swf
 
 HOUR = 3_600_000_000
@@ -46,6 +47,7 @@ PROCESSES = {
     "daily": daily(1000.0, with_night(0.2), 8.0),
     "silent nights": daily(100.0, with_night(0.0), 23.0),
     "lublin": lublin(BATCH),
+    "batches": Batches(Uniform(1, 5), Weibull(0.5, 100.0)),
 }
 
 
@@ -88,6 +90,20 @@ def test_at_once_means_at_once() -> None:
 
 def test_a_list_comes_in_order_and_ends() -> None:
     assert some(Listed((5, 1, 3)), 10) == [1, 3, 5]
+
+
+def test_batches_come_together_then_none_for_a_while() -> None:
+    times = some(Batches(Uniform(3, 9), Uniform(60.0, 120.0)), 5_000)
+    at, sizes = np.unique(times, return_counts=True)
+    gaps = np.diff(at, prepend=0) / 1e6
+    assert stats.kstest(gaps, stats.uniform(60, 60).cdf).pvalue > 1e-3
+    assert set(sizes[:-1]) == set(range(3, 10))
+    apart = abs(np.corrcoef(gaps[:-1], sizes[:-1])[0, 1])
+    assert apart < 4 / math.sqrt(len(sizes))  # sizes and gaps are drawn apart
+
+
+def test_a_batch_holds_one_at_least() -> None:
+    assert len(set(some(Batches(Constant(0.0), Constant(5.0)), 10))) == 10
 
 
 def test_constant_gaps_are_a_clock() -> None:
@@ -220,6 +236,10 @@ def read(written: str, folder: Path = Path()) -> Arrivals:
             Renewal(Gamma(2, 3)),
         ),
         ('{ process = "gaps", gap = "3s" }', Renewal(Constant(3.0))),
+        (
+            '{ process = "batches", size = { law = "uniform", from = 1, to = 9 }, gap = "1h" }',
+            Batches(Uniform(1, 9), Constant(3600.0)),
+        ),
         ('{ process = "daily", per_day = 1000, night = 0.2 }', daily(1000, with_night(0.2))),
         (
             '{ process = "daily", per_day = 10, hours = [1,2,3,4,5,6,7,8,9,10,11,12,'
@@ -256,6 +276,7 @@ def test_the_examples_in_remedies_can_be_read(name: str) -> None:
         ('{ process = "poisson", every = 1, evry = 2 }', "unknown key arrivals.evry", "every?"),
         ('{ process = "uniform", from = 1 }', "it lacks to", "as in"),
         ('{ process = "uniform", from = 5, to = 1 }', "from 5 to 1, which is less", "as in"),
+        ('{ process = "batches", gap = "1h" }', "it lacks size", "size = 1000"),
         ('{ process = "gaps", gap = { law = "gam" } }', "no law 'gam'", "gamma?"),
         ('{ process = "daily", per_day = 9, hours = [1] }', "has 1 weights", "as in"),
         ('{ process = "daily", per_day = 9, night = 2 }', "a share of 2", "as in"),

@@ -12,6 +12,7 @@ from tailrace.simulation.arrivals.lublin import (
 from tailrace.simulation.arrivals.process import (
     Arrivals,
     AtOnce,
+    Batches,
     Daily,
     Listed,
     Renewal,
@@ -28,6 +29,7 @@ __all__ = [
     "INTERACTIVE",
     "Arrivals",
     "AtOnce",
+    "Batches",
     "Daily",
     "Jobs",
     "Kind",

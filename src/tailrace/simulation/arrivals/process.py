@@ -50,6 +50,21 @@ class Renewal(Arrivals, frozen=True):
         return accumulate(iter(draw, None))  # never None: without end
 
 
+class Batches(Arrivals, frozen=True):
+    """Many at once, then none for a while, as users submit them (Chtepen 3.4); the first come after
+    the first gap, and at least one comes each time."""
+
+    sizes: Law
+    gaps: Law
+
+    def times(self, stream: Stream) -> Iterator[int]:
+        chance, now = stream.uniforms(), 0
+        while True:
+            gap, size = (law.draw(np.array([chance()])) for law in (self.gaps, self.sizes))
+            now += int(microseconds(gap)[0])
+            yield from repeat(now, max(round(float(size[0])), 1))
+
+
 class Daily(Arrivals, frozen=True):
     """Gaps of one law on a clock that goes fast where a day is busy and slow where it is quiet.
 

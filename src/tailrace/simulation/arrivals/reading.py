@@ -13,6 +13,7 @@ from tailrace.simulation.arrivals.lublin import KINDS, lublin
 from tailrace.simulation.arrivals.process import (
     Arrivals,
     AtOnce,
+    Batches,
     Listed,
     Renewal,
     daily,
@@ -20,6 +21,7 @@ from tailrace.simulation.arrivals.process import (
     uniform,
     with_night,
 )
+from tailrace.simulation.laws import Law
 from tailrace.simulation.laws.reading import Place, above, number, per_second, read_law, seconds
 
 EXAMPLES = {
@@ -27,6 +29,7 @@ EXAMPLES = {
     "poisson": '{ process = "poisson", every = "3m" }, or rate = "20/h"',
     "uniform": '{ process = "uniform", from = "1m", to = "5m" }',
     "gaps": '{ process = "gaps", gap = { law = "gamma", mean = "3m", sd = "1m" } }',
+    "batches": '{ process = "batches", size = 1000, gap = "12h" }',
     "daily": '{ process = "daily", per_day = 1000, night = 0.2, night_from = 21, night_to = 7 }',
     "lublin": '{ process = "lublin", jobs = "batch", start_hour = 8 }',
     "listed": '{ process = "listed", times = ["0s", "5m"] }, or file = "jobs.swf"',
@@ -72,10 +75,18 @@ def _uniform(table: Table, place: Place) -> Arrivals:
 
 
 def _gaps(table: Table, place: Place) -> Arrivals:
-    gap = table.take("gap", dict, str, int, Decimal)
-    if gap is None:
-        raise ValueError("it lacks gap")
-    return Renewal(read_law(gap, place.at("gap")))
+    return Renewal(_law(table, "gap", place, seconds))
+
+
+def _batches(table: Table, place: Place) -> Arrivals:
+    return Batches(_law(table, "size", place, number), _law(table, "gap", place, seconds))
+
+
+def _law(table: Table, key: str, place: Place, unit: Callable[[Any], float]) -> Law:
+    written = table.take(key, dict, str, int, Decimal)
+    if written is None:
+        raise ValueError(f"it lacks {key}")
+    return read_law(written, place.at(key), unit)
 
 
 def _daily(table: Table, place: Place) -> Arrivals:
@@ -136,6 +147,7 @@ _READERS: dict[str, Callable[[Table, Place], Arrivals]] = {
     "poisson": _poisson,
     "uniform": _uniform,
     "gaps": _gaps,
+    "batches": _batches,
     "daily": _daily,
     "lublin": _lublin,
     "listed": _listed,
