@@ -14,7 +14,7 @@ from benchmarks.bench import Bench
 from benchmarks.figure import Figure
 from benchmarks.page import Results, page, table
 
-SCRIPTS = ("work_call", "true_20000", "ten_million", "small_things", "fresh_demo")
+SCRIPTS = ("work_call", "true_20000", "ten_million", "small_things", "fresh_demo", "virtual_world")
 DISK = Path("/var/tmp")  # on a disk where /tmp may be memory, which knows no fsync
 
 
