@@ -17,7 +17,7 @@ from tailrace.bag.terms import Retries, Strategy, Terms
 from tailrace.pools.terms import Billing, Late, Pool
 from tailrace.simulation.arrivals import AtOnce, Listed, poisson, uniform
 from tailrace.simulation.engine import Stop
-from tailrace.simulation.laws import Constant, Exponential, Law, Normal, Uniform
+from tailrace.simulation.laws import Constant, Exponential, Law, Uniform
 from tailrace.simulation.record import UNKNOWN
 from tailrace.simulation.scenario import (
     Alternation,
@@ -150,18 +150,6 @@ def test_news_that_is_polled_comes_with_the_poll() -> None:
     world = World(Scenario((pool(),), (bag(2, Constant(10.0)),), news=news), 1)
     world.run()
     assert [time / 1e6 for time in world.records[0].done] == [120, 180]
-
-
-def test_round_robin_of_bats_comes_out() -> None:
-    """BaTS 5.8, rows of machines that are alike (S4-1, S1-1): 32 and 32 of them."""
-    pools = (pool(32, name="a"), pool(32, name="b"))
-    tasks = bag(1000, Normal(15 * MINUTE, 5**0.5 * MINUTE))
-    found = []
-    for seed in range(5):
-        world = World(Scenario(pools, (tasks,)), seed)
-        world.run()
-        found.append(figures(world)["makespan_s"] / 60)
-    assert sum(found) / 5 == pytest.approx(244.3, rel=0.01)
 
 
 LAWS = st.sampled_from([Constant(7.0), Exponential(5.0), Uniform(1.0, 30.0)])
