@@ -3,6 +3,7 @@ says, and what is decided is done."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -28,7 +29,7 @@ class Teller:
         self._every_us = news.every_us
         self._delay = streams.stream("news").durations(news.delay) if news.delay else None
         self._unread: list[AnyEvent] = []  # until they are polled
-        self._soon: list[AnyEvent] = []  # caused by what is being done now
+        self._soon: deque[AnyEvent] = deque()  # caused by what is being done now
         self._handling = False
         self._alarm_us = NEVER
         self.report: Callable[[AnyEvent], None] = self._way()  # of what happens on a machine
@@ -36,7 +37,7 @@ class Teller:
     def _way(self) -> Callable[[AnyEvent], None]:
         if self._delay is not None:
             return self._tell_later
-        return self._unread_until_polled if self._every_us else self._tell_soon
+        return self._unread_until_polled if self._every_us else self.tell
 
     def begin(self) -> None:
         """After all that comes at the beginning has been put."""
@@ -44,13 +45,6 @@ class Teller:
             self._engine.put(self._every_us, Rank.WATCH, self._poll)
 
     # what happens is told
-
-    def _tell_soon(self, event: AnyEvent) -> None:
-        """What a decision causes is told after the decisions that came with it."""
-        if self._handling:
-            self._soon.append(event)
-        else:
-            self.tell(event)
 
     def _tell_later(self, event: AnyEvent) -> None:
         assert self._delay is not None
@@ -68,31 +62,35 @@ class Teller:
     # the one door to the scheduler
 
     def tell(self, event: AnyEvent) -> None:
+        """What a decision causes is told after the decisions that came with it. One function, since
+        it is called for every event."""
+        soon = self._soon
+        if self._handling:
+            soon.append(event)
+            return
         self._handling = True
-        self._handle(event)
-        if self._soon:
-            for one in self._soon:  # grows while it is read
-                self._handle(one)
-            self._soon.clear()
+        now, acts = self._engine.now, self.acts
+        while True:
+            self.told += 1
+            decisions = self._scheduler_handles(event, now)
+            if self.watch is not None:
+                self.watch(event, decisions, now)
+            for decision in decisions:
+                act = acts.get(type(decision))
+                if act is not None:
+                    act(decision)
+            if self.served:
+                self._offer_the_rest()
+            if not soon:
+                break
+            event = soon.popleft()
         self._handling = False
-        alarm = self._timers.next_us
-        if alarm < self._alarm_us:
-            self._alarm_us = alarm
-            self._engine.put(max(alarm, self._engine.now), Rank.TIMEOUT, self._ring, alarm)
+        if self._timers.next_us < self._alarm_us:
+            self._set_alarm(self._timers.next_us)
 
-    def _handle(self, event: AnyEvent) -> None:
-        self.told += 1
-        now = self._engine.now
-        decisions = self._scheduler_handles(event, now)
-        if self.watch is not None:
-            self.watch(event, decisions, now)
-        acts = self.acts
-        for decision in decisions:
-            act = acts.get(type(decision))
-            if act is not None:
-                act(decision)
-        if self.served:
-            self._offer_the_rest()
+    def _set_alarm(self, alarm: int) -> None:
+        self._alarm_us = alarm
+        self._engine.put(max(alarm, self._engine.now), Rank.TIMEOUT, self._ring, alarm)
 
     def _offer_the_rest(self) -> None:
         """A host that was sent something, and has room for more, asks again."""
