@@ -1,0 +1,69 @@
+"""Bills add up: what a run says it cost is what its leases lasted, counted by somebody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tailrace.pools.terms import Billing
+from tailrace.scheduler.decisions import Acquire, Renew
+from tailrace.scheduler.events import LeaseChanged, LeaseState
+from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.statistics import figures
+from tailrace.simulation.world import World
+
+from .test_world import scenarios
+
+BILLINGS = st.builds(
+    Billing,
+    price=st.integers(1, 5_000_000),
+    unit_us=st.sampled_from([1_000_000, 7_000_000, 3_600_000_000]),
+    minimum_us=st.sampled_from([0, 60_000_000]),
+)
+
+
+class Onlooker:
+    """Sees only what is told and decided, and keeps its own account of each lease."""
+
+    def __init__(self, billings: dict[str, Billing]) -> None:
+        self._billings = billings
+        self._leases: dict[int, tuple[str, int]] = {}  # pool, since when
+        self._ends: dict[int, int] = {}
+        self.paid = 0
+
+    def __call__(self, event: Any, decisions: list[Any], now: int) -> None:
+        if isinstance(event, LeaseChanged) and event.state is LeaseState.GONE:
+            self.paid += self._cost(event.lease, now)
+            del self._leases[event.lease]
+        for one in decisions:
+            if isinstance(one, Acquire):
+                self._leases[one.lease] = one.pool, now
+            if isinstance(one, Acquire | Renew):
+                self._ends[one.lease] = one.ends_us
+
+    def _cost(self, lease: int, now: int) -> int:
+        pool, since = self._leases[lease]
+        return self._billings[pool].cost(min(now, self._ends[lease]) - since)
+
+    def bill(self, now: int) -> int:
+        return self.paid + sum(self._cost(lease, now) for lease in self._leases)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(scenarios(), BILLINGS, st.integers(0, 40_000_000), st.integers(0, 2**32))
+def test_a_run_costs_what_its_leases_lasted_and_keeps_its_budget(
+    scenario: Scenario, billing: Billing, budget: int, seed: int
+) -> None:
+    pools = tuple(replace(p, terms=replace(p.terms, billing=billing)) for p in scenario.pools)
+    tasks = scenario.bags[0]
+    limited = replace(tasks, terms=replace(tasks.terms, budget={"USD": budget}))
+    onlooker = Onlooker({machines.terms.name: billing for machines in pools})
+    world = World(replace(scenario, pools=pools, bags=(limited,)), seed, watch=onlooker)
+    world.run()
+    told = figures(world).get("cost_USD", 0.0) * 1e6
+    assert told == pytest.approx(onlooker.bill(world.engine.now), abs=1)
+    assert told <= budget + 1
