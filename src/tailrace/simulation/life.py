@@ -12,7 +12,7 @@ from enum import Enum
 from functools import partial
 
 from tailrace.simulation.availability import Availability
-from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.engine import NEVER, Engine, Rank
 
 Draw = Callable[[], int]  # microseconds
 
@@ -194,7 +194,8 @@ class Alternating:
 
 class Outages:
     """Away in given intervals `(from_us, to_us)`, in order and apart: a trace, or working hours.
-    The list may have no end: only its next one is asked for."""
+    The list may have no end: only its next one is asked for. One that begins now or before holds at
+    once, and one that ends at `NEVER` for good."""
 
     __slots__ = ("_cause", "_intervals", "_notice_us", "_presence")
 
@@ -221,9 +222,13 @@ class Outages:
 
     def _await(self, begins_us: int, ends_us: int) -> None:
         presence, engine = self._presence, self._presence.engine
-        _warn_before(presence, self._cause, begins_us, self._notice_us)
-        engine.put(begins_us, Rank.LIFE, presence.hold, self._cause)
-        engine.put(ends_us, Rank.LIFE, self._return)
+        if begins_us <= engine.now:
+            presence.hold(self._cause)
+        else:
+            _warn_before(presence, self._cause, begins_us, self._notice_us)
+            engine.put(begins_us, Rank.LIFE, presence.hold, self._cause)
+        if ends_us < NEVER:
+            engine.put(ends_us, Rank.LIFE, self._return)
 
     def _return(self, _: object) -> None:
         self._presence.let_go(self._cause)

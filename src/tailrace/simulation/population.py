@@ -9,11 +9,9 @@ from tailrace.simulation.attempts import Attempts
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.host import SimulatedHost
-from tailrace.simulation.life import Alternating, Cause, Presence
-from tailrace.simulation.machine import Machine
-from tailrace.simulation.scenario import Alternation, Detection, Machines
-from tailrace.simulation.sharing import EqualShare, Reservation
-from tailrace.simulation.single import SingleMachine
+from tailrace.simulation.life import Cause, Presence
+from tailrace.simulation.machinery import Machinery
+from tailrace.simulation.scenario import Detection, Machines
 from tailrace.simulation.submissions import Works
 from tailrace.simulation.telling import Teller
 
@@ -27,6 +25,7 @@ class Population:
         streams: Streams,
         teller: Teller,
         attempts: Attempts,
+        machinery: Machinery,
         works: list[Works],
         hosts: dict[str, SimulatedHost],
     ) -> None:
@@ -35,6 +34,7 @@ class Population:
         self.on_lease_lost: LeaseLost | None = None
         self._engine, self._streams = engine, streams
         self._attempts, self._works = attempts, works
+        self._machinery = machinery
         self._report = teller.report
         self._numbers: dict[str, int] = {}  # machines of each pool so far
 
@@ -59,43 +59,14 @@ class Population:
         number = self._numbers.get(pool, 0)
         self._numbers[pool] = number + 1
         host = SimulatedHost(f"{pool}-{number}", number, machines, lease)
-        host.speed = self._speed(machines, number)
-        host.machine = self._machine(machines, host)
         host.works = [works[pool] for works in self._works]
         host.presence = Presence(
             self._engine, self._up, self._down, self._noticed, tag=host, arrived=False
         )
+        self._machinery.equip(host, self._see, since_us)
         self.hosts[host.name] = host
         self.every.append(host)
-        self._let_live(host, machines.failures, Cause.FAILURE, since_us)
-        self._let_live(host, machines.owner, Cause.OWNER, since_us)
         return host
-
-    def _speed(self, machines: Machines, number: int) -> float:
-        """Of this machine: its own, by the spread of its type."""
-        pool = machines.terms.name
-        speed = self._streams.stream("speed", pool).values(machines.speed, 1, number)
-        factor = self._streams.stream("spread", pool).values(machines.type.spread, 1, number)
-        return float(speed.item(0) / factor.item(0))
-
-    def _machine(self, machines: Machines, host: SimulatedHost) -> Machine | SingleMachine:
-        on_end = self._attempts.ended
-        if machines.slots == 1:
-            return SingleMachine(self._engine, on_end, speed=host.speed, up=False, tag=host)
-        kind = Reservation if machines.sharing == "reserved" else EqualShare
-        return Machine(self._engine, on_end, speed=host.speed, slots=machines.slots,
-                       sharing=kind(machines.cores), up=False, tag=host)  # fmt: skip
-
-    def _let_live(
-        self, host: SimulatedHost, law: Alternation | None, cause: Cause, since_us: int | None
-    ) -> None:
-        if law is None:
-            return
-        streams = self._streams.below(cause.value, host.pool.terms.name, host.number)
-        here = streams.stream("here").durations(law.here)
-        away = streams.stream("away").durations(law.away) if law.away is not None else None
-        Alternating(host.presence, cause, here, away, notice_us=law.notice_us,
-                    since_us=since_us)  # fmt: skip
 
     # how they come and go
 
@@ -103,10 +74,15 @@ class Population:
         host: SimulatedHost = presence.tag  # type: ignore[assignment]
         host.machine.come()
         self._close_old(host)
-        kind = host.pool.terms.name
-        self._report(HostSeen(host.name, kind, kind, host.capacity, host.lease, host.speed))
+        self._see(host)
         host.known = True
         self._report(host.offer)
+
+    def _see(self, host: SimulatedHost) -> None:
+        """It has come, or has another speed now."""
+        if host.presence.up:
+            kind = host.pool.terms.name
+            self._report(HostSeen(host.name, kind, kind, host.capacity, host.lease, host.speed))
 
     def _close_old(self, host: SimulatedHost) -> None:
         """It has begun anew: what it had before is lost, and now this is known."""

@@ -29,6 +29,7 @@ from tailrace.bag.textfile import read_text
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
 from tailrace.quantities import duration_us, price
 from tailrace.scheduler import strategies
+from tailrace.simulation.changes import read_change
 from tailrace.simulation.eventsfile import read_events_of
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.keys import read_arrivals_of as _arrivals
@@ -37,6 +38,7 @@ from tailrace.simulation.keys import read_law_of as _law
 from tailrace.simulation.keys import some_time as _some_time
 from tailrace.simulation.laws import Constant
 from tailrace.simulation.laws.reading import Place, number
+from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
 from tailrace.simulation.scenario import (
     Alternation,
@@ -113,9 +115,11 @@ def _news(table: Table, place: Place) -> News:
 
 def _pool(table: Table, place: Place) -> Machines:
     cores = _count(table, "cores", 1, least=1)
+    terms, trace = _terms(table), read_trace(table, place)
+    nodes = len(trace.away) if trace is not None and not terms.max else 0
     machines = Machines(
-        terms=_terms(table),
-        count=_count(table, "machines", 0),
+        terms=terms,
+        count=_count(table, "machines", nodes),
         arrivals=_arrivals(table, place),
         cores=cores,
         slots=_count(table, "slots", cores, least=1),
@@ -125,11 +129,18 @@ def _pool(table: Table, place: Place) -> Machines:
         startup=_law(table, "startup", place, Constant(0.0)),
         failures=_alternation(table, "up", "down", place),
         owner=_alternation(table, "owner_away", "owner_there", place),
+        owner_hours=read_hours(table, place),
+        trace=trace,
+        load=read_change(table, "load", "share", place),
+        pace=read_change(table, "pace", "factor", place),
         returns=_share(table, "returns"),
         detection=Detection(table.choice("detection", tuple(Detection), Detection.SILENT)),
     )
     table.finish()
     check_arrivals(table, machines.arrivals, machines.count)
+    if nodes and machines.count > nodes:
+        message = f"there are {machines.count} machines, but the trace has {nodes} nodes"
+        raise table.bad("machines", message, "ask for fewer, or leave it out to have them all")
     if not machines.count and not machines.terms.max:
         raise table.origin.bad(
             table.path, f"pool {table.path[-1]} has no machines",

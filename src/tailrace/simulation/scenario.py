@@ -12,8 +12,10 @@ import msgspec
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.simulation.arrivals import Arrivals, AtOnce
+from tailrace.simulation.changes import Change
 from tailrace.simulation.drawn import Events
 from tailrace.simulation.laws import Constant, Law
+from tailrace.simulation.lives import Hours, Recorded
 from tailrace.simulation.workload import REFERENCE, Given, MachineType
 
 ONE = Constant(1.0)
@@ -49,6 +51,10 @@ class Machines(msgspec.Struct, frozen=True):
     startup: Law = Constant(0.0)  # of a lease, from wanted to up
     failures: Alternation | None = None
     owner: Alternation | None = None
+    owner_hours: Hours | None = None
+    trace: Recorded | None = None
+    load: Change | None = None  # the share of a machine that others use
+    pace: Change | None = None  # a factor of its speed
     returns: float = 1.0  # the share of attempts that ever come back
     detection: Detection = Detection.SILENT
 

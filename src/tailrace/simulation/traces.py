@@ -63,6 +63,20 @@ class PoolTrace(msgspec.Struct, frozen=True):
         lives += [(end - start, True) for start in since.values()]
         return _samples(lives)
 
+    def lives(self) -> dict[str, list[tuple[int, int]]]:
+        """When each node was there; one that is still there at the end goes with the trace."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        since: dict[str, int] = {}
+        for event in self.events:
+            if event.change is Change.ADD:
+                since[event.node] = event.at_us
+                found.setdefault(event.node, [])
+            else:
+                found[event.node].append((since.pop(event.node), event.at_us))
+        for node, start in since.items():
+            found[node].append((start, self.events[-1].at_us))
+        return found
+
     def sizes(self) -> list[tuple[int, int]]:
         """How many machines there were, from each time on at which that changed."""
         found: dict[int, int] = {}

@@ -8,18 +8,30 @@ from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.brain import Scheduler
-from tailrace.scheduler.decisions import Acquire, Assign, Drop, Release, Renew, Settle
+from tailrace.scheduler.decisions import (
+    Acquire,
+    Assign,
+    Drop,
+    PauseBag,
+    Release,
+    Renew,
+    Settle,
+    StopBag,
+)
 from tailrace.scheduler.events import Restarted
 from tailrace.simulation.attempts import Attempts
 from tailrace.simulation.drawn import Book, streams
 from tailrace.simulation.draws import Streams
-from tailrace.simulation.engine import Engine, Stop
+from tailrace.simulation.engine import Engine, Rank, Stop
 from tailrace.simulation.host import SimulatedHost
 from tailrace.simulation.leasing import Leasing
+from tailrace.simulation.machinery import Machinery
 from tailrace.simulation.population import Population
 from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.submissions import Submissions
 from tailrace.simulation.telling import Teller, Watch
+
+LOOK_US = 60_000_000
 
 
 class World:
@@ -40,6 +52,7 @@ class World:
         self.hosts: dict[str, SimulatedHost] = {}  # those there are, or will be again
         count = sum(tasks.terms.count for tasks in scenario.bags)
         self._left = min(count, scenario.stop.tasks or count)  # results to come
+        self._resting: dict[int, None] = {}  # bags that were paused, or stopped by their budget
         self._furnish(streams(seed, scenario.events, book))
         self._teller.watch = watch
         self._begin()
@@ -50,7 +63,10 @@ class World:
         bags = self._submissions = Submissions(scenario, engine, streams, teller)
         self.records = bags.records
         attempts = Attempts(scenario, engine, streams, teller, self.hosts, bags.records)
-        population = Population(engine, streams, teller, attempts, bags.works, self.hosts)
+        machinery = Machinery(engine, streams, attempts.ended)
+        population = Population(
+            engine, streams, teller, attempts, machinery, bags.works, self.hosts
+        )
         self._population, self.every_host = population, population.every
         leasing = Leasing(scenario, engine, streams, teller, population)
         teller.acts = {
@@ -60,6 +76,8 @@ class World:
             Acquire: leasing.acquire,
             Renew: leasing.renew,
             Release: leasing.release,
+            PauseBag: self._rest,
+            StopBag: self._rest,
         }
 
     def _begin(self) -> None:
@@ -76,6 +94,21 @@ class World:
         self._left -= 1
         if not self._left:
             self.engine.stop()
+
+    def _rest(self, end: PauseBag | StopBag) -> None:
+        """Nobody is here who would let it go on: what is out comes back, and then it is over."""
+        self._resting[end.bag] = None
+        if len(self._resting) == 1:
+            self._end_if_all_rest(None)
+
+    def _end_if_all_rest(self, _: object) -> None:
+        bags = enumerate(self.records, 1)
+        open_bags = [bag for bag, record in bags if record.settled < len(record.done)]
+        at_work = any(host.attempts for host in self.hosts.values())
+        if all(bag in self._resting for bag in open_bags) and not at_work:
+            self.engine.stop()
+        else:
+            self.engine.put(self.engine.now + LOOK_US, Rank.WATCH, self._end_if_all_rest)
 
     @property
     def told(self) -> int:

@@ -1,0 +1,83 @@
+"""What a host of a pool is made of: its speed, its machine, and all that keeps it away or slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tailrace.simulation.changes import Changing
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.engine import Engine
+from tailrace.simulation.host import SimulatedHost
+from tailrace.simulation.life import Alternating, Cause, Outages
+from tailrace.simulation.machine import Machine, OnEnd
+from tailrace.simulation.scenario import Alternation, Machines
+from tailrace.simulation.sharing import EqualShare, Reservation
+from tailrace.simulation.single import SingleMachine
+
+See = Callable[[SimulatedHost], None]
+
+
+class Machinery:
+    def __init__(self, engine: Engine, streams: Streams, on_end: OnEnd) -> None:
+        self._engine, self._streams = engine, streams
+        self._on_end = on_end
+
+    def equip(self, host: SimulatedHost, see: See, since_us: int | None = None) -> None:
+        """`see` is called with it whenever its speed has changed. One that is leased lives from
+        `since_us` on: until then it only starts."""
+        host.speed = self._speed(host.pool, host.number)
+        if host.pool.slots > 1 or host.pool.load or host.pool.pace:
+            machine = host.machine = self._shared(host)
+            self._let_change(host, machine, see)
+        else:
+            host.machine = SingleMachine(
+                self._engine, self._on_end, speed=host.speed, up=False, tag=host
+            )
+        self._let_live(host, since_us)
+
+    def _speed(self, machines: Machines, number: int) -> float:
+        """Of this machine: its own, by the spread of its type."""
+        pool = machines.terms.name
+        speed = self._streams.stream("speed", pool).values(machines.speed, 1, number)
+        factor = self._streams.stream("spread", pool).values(machines.type.spread, 1, number)
+        return float(speed.item(0) / factor.item(0))
+
+    def _shared(self, host: SimulatedHost) -> Machine:
+        machines = host.pool
+        kind = Reservation if machines.sharing == "reserved" else EqualShare
+        return Machine(self._engine, self._on_end, speed=host.speed, slots=machines.slots,
+                       sharing=kind(machines.cores), up=False, tag=host)  # fmt: skip
+
+    def _let_change(self, host: SimulatedHost, machine: Machine, see: See) -> None:
+        machines = host.pool
+        if machines.load is None and machines.pace is None:
+            return
+
+        def on_change() -> None:
+            host.speed = changing.speed
+            see(host)
+
+        changing = Changing(machine, host.speed, on_change)
+        streams = self._streams.below("changes", machines.terms.name, host.number)
+        changing.follow(host.presence, streams, machines.load, machines.pace)
+
+    def _let_live(self, host: SimulatedHost, since_us: int | None) -> None:
+        machines, presence = host.pool, host.presence
+        if machines.failures is not None:
+            self._alternate(host, machines.failures, Cause.FAILURE, since_us)
+        if machines.owner is not None:
+            self._alternate(host, machines.owner, Cause.OWNER, since_us)
+        if machines.owner_hours is not None:
+            hours = machines.owner_hours.outages(self._engine.now)
+            Outages(presence, Cause.OWNER, hours)
+        if machines.trace is not None:
+            Outages(presence, Cause.FAILURE, machines.trace.outages(host.number))
+
+    def _alternate(
+        self, host: SimulatedHost, law: Alternation, cause: Cause, since_us: int | None
+    ) -> None:
+        streams = self._streams.below(cause.value, host.pool.terms.name, host.number)
+        here = streams.stream("here").durations(law.here)
+        away = streams.stream("away").durations(law.away) if law.away is not None else None
+        Alternating(host.presence, cause, here, away, notice_us=law.notice_us,
+                    since_us=since_us)  # fmt: skip
