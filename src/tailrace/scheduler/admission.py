@@ -20,14 +20,15 @@ def room(state: State, bag: Bag, host: Host) -> int:
     mixed needs nobody could say which of them would run next. Nor does a later bag fill the host
     ahead of an earlier one, which would then wait until all of that is done.
     """
-    offer, trial = host.offer, bag.trials.get(host.kind, brakes.UNTRIED)
+    offer, terms = host.offer, bag.terms
     if offer is None or not host.able or not fleet.admits_pool(bag, host):
         return 0
     if bag.replication is not None and not bag.replication.admits_first(state, bag, host):
         return 0
-    if (trial is None or not bag.terms.trial_us) and not host.probing:
+    trial = bag.trials.get(host.kind, brakes.UNTRIED)
+    if (trial is None or not terms.trial_us) and not host.probing:
         if _holds_only(host, bag) and not fleet.earlier_hungry(state, bag, host):
-            return held_at_most(bag, slots_in(bag.terms.needs, offer)) - len(host.live)
+            return held_at_most(bag, slots_in(terms.needs, offer)) - len(host.live)
         return free_slots(state, bag, host)
     if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):
         return 0  # until this kind of host has stood its trial, or this host its probe
@@ -47,8 +48,11 @@ def slots_in(needs: Amounts, free: Amounts) -> int:
     least = -1
     for name, amount in needs.items():
         if amount > 0:
-            count = max(free.get(name, 0) // amount, 0)
-            least = count if least < 0 else min(least, count)
+            count = free.get(name, 0) // amount
+            if count <= 0:
+                return 0
+            if least < 0 or count < least:
+                least = count
     return MOST_SLOTS if least < 0 else least
 
 

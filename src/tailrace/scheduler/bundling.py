@@ -14,16 +14,16 @@ MOST = 2000
 
 
 def held_at_most(bag: Bag, slots: int) -> int:
-    """By a host that runs so many at once."""
+    """By a host that runs so many at once. Nothing ahead before a run time is known, nor while tasks
+    wait for a place to begin at once: behind what is sent ahead they would never find one."""
+    times = bag.times
+    if times.recent_us > BUNDLE_US * slots or not times.count or bag.requeue.at_once:
+        return slots
     return slots + _ahead(bag, slots) if slots else 0
 
 
 def _ahead(bag: Bag, slots: int) -> int:
-    """Nothing before a run time is known, nor while tasks wait for a place to begin at once: behind
-    what is sent ahead they would never find one."""
     times = bag.times
-    if not times.count or times.recent_us > BUNDLE_US * slots or bag.requeue.at_once:
-        return 0
     in_a_second = int(BUNDLE_US * slots / max(times.recent_us, 1.0))
     fair = bag.unsent * slots // (2 * max(bag.slots, slots))
     return min(in_a_second, fair, MOST)

@@ -24,7 +24,8 @@ class FirstCome:
 
 
 class RandomMachine:
-    """As in DSiDE: the task that waits longest goes to any host that has room for it."""
+    """As in DSiDE: the task that waits longest goes to any host that has room for it. Whether one
+    has is asked when it is drawn: a thousand idle hosts cost no more than ten."""
 
     order: ClassVar[str] = "listed"
 
@@ -32,13 +33,14 @@ class RandomMachine:
         self._draws = 0
 
     def pick(self, state: State, bag: Bag, offers: Collection[Host]) -> Iterator[Pick]:
-        hosts = [host for host in offers if admission.room(state, bag, host) > 0]
+        hosts = list(offers)
         while hosts and bag.hungry:
             self._draws += 1
             place = int(draw(state.seed, bag.id, "matching", self._draws) * len(hosts))
             host = hosts[place]
             before = len(host.live)
-            yield host, 1
-            if len(host.live) == before or admission.room(state, bag, host) <= 0:
+            if admission.room(state, bag, host) > 0:
+                yield host, 1
+            if len(host.live) == before:  # it is full, or nothing that waits may go there
                 hosts[place] = hosts[-1]
                 hosts.pop()
