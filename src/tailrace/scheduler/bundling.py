@@ -14,8 +14,8 @@ MOST = 2000
 
 
 def held_at_most(bag: Bag, slots: int) -> int:
-    """By a host that runs so many at once. Nothing ahead before a run time is known, nor while tasks
-    wait for a place to begin at once: behind what is sent ahead they would never find one."""
+    """By a host that runs so many at once. Nothing is sent ahead before a run time is known, nor
+    while tasks wait for a place to begin at once: behind others they would never find one."""
     times = bag.times
     if times.recent_us > BUNDLE_US * slots or not times.count or bag.requeue.at_once:
         return slots
