@@ -71,7 +71,7 @@ def duration_us(written: Written) -> int:
     text = str(written).strip()
     parts = _DURATION.findall(text)
     if not parts or _DURATION.sub("", text):
-        raise ValueError(f"{written!r} is not a duration such as 90s, 5m, 1h30m or 2d")
+        raise ValueError(f"{_said(written)} is not a duration such as 90s, 5m, 1h30m or 2d")
     return _whole(sum((_part_us(n, unit, text) for n, unit in parts), Decimal(0)), written)
 
 
@@ -82,7 +82,7 @@ def size_bytes(written: Written) -> int:
         return _whole(plain, written)
     found = _SIZED.fullmatch(str(written).strip())
     if found is None or found[2].lower() not in _SIZE:
-        raise ValueError(f"{written!r} is not a size such as 4 GiB, 512M or 500MB")
+        raise ValueError(f"{_said(written)} is not a size such as 4 GiB, 512M or 500MB")
     return _whole(Decimal(found[1]) * _SIZE[found[2].lower()], written)
 
 
@@ -91,7 +91,7 @@ def money(written: Written) -> Money:
     found = _MONEY.fullmatch(str(written).strip())
     if found is None:
         example = f"{written} USD" if _plain(written) is not None else "20 USD"
-        raise ValueError(f"{written!r} is not an amount with its unit, such as {example!r}")
+        raise ValueError(f"{_said(written)} is not an amount with its unit, such as {example!r}")
     return Money(found[2], _whole(Decimal(found[1]) * MICRO, written))
 
 
@@ -99,7 +99,7 @@ def price(written: str) -> Price:
     """`"0.10 USD/h"` → Price("USD", 100_000): micro-units per hour."""
     amount, slash, per = str(written).partition("/")
     if not slash or per.strip().lower() not in _TIME_WORDS:
-        raise ValueError(f"{written!r} is not a price such as 0.10 USD/h")
+        raise ValueError(f"{_said(written)} is not a price such as 0.10 USD/h")
     unit, micros = money(amount)
     return Price(unit, micros * _TIME["h"] // _TIME_WORDS[per.strip().lower()])
 
@@ -131,6 +131,10 @@ def show_money(unit: str, micros: int) -> str:
         return f"{micros // MICRO} {unit}"
     text = _trim(Decimal(micros) / MICRO)
     return f"{text}0 {unit}" if text[-2] == "." else f"{text} {unit}"
+
+
+def _said(written: object) -> str:
+    return repr(written) if isinstance(written, str) else str(written)
 
 
 def _plain(written: Written) -> Decimal | None:

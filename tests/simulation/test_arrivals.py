@@ -269,7 +269,7 @@ def test_the_examples_in_remedies_can_be_read(name: str) -> None:
     [
         ('"at one"', "there is no process 'at one'", "did you mean at once?"),
         ('{ process = "poison" }', "there is no process 'poison'", "did you mean poisson?"),
-        ("{ every = 3 }", "it names no process", '"daily"'),
+        ("{ every = 3 }", "arrivals names no process", '"daily"'),
         ('{ process = "poisson" }', "either every or rate", "rate ="),
         ('{ process = "poisson", every = 0 }', "arrivals.every: 0 is not above 0", "as in"),
         ('{ process = "poisson", rate = -1 }', "arrivals.rate: -1 is not above 0", "as in"),

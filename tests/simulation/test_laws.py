@@ -239,7 +239,7 @@ def test_the_examples_in_remedies_can_be_read(name: str) -> None:
     ("written", "complaint", "remedy"),
     [
         ('{ law = "weibul" }', ":3: there is no law 'weibul'", "did you mean weibull?"),
-        ("{ shape = 2 }", ":3: it names no law", "laws are constant"),
+        ("{ shape = 2 }", ":3: life names no law", "laws are constant"),
         ("{ law = 3 }", ":3: life.law is 3", "such as law"),
         ('{ law = "weibull", shape = 1 }', ":3: weibull lacks scale", "it takes shape and scale"),
         ('{ law = "gamma", mean = 1, sd = 1, sdd = 1 }', "unknown key life.sdd", "mean sd?"),

@@ -222,7 +222,7 @@ def _budget(table: Table) -> dict[str, int]:
     for position, text in enumerate(
         given if isinstance(given, list) else [] if given is None else [given]
     ):
-        with table.origin.at("budget", position):
+        with table.origin.at(*table.path, "budget", position):
             unit, micros = money(text)
             if unit in found:
                 raise BadInput(f"there are two budgets in {unit}", remedy="keep one")

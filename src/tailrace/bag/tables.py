@@ -57,6 +57,8 @@ class Origin:
         for changed, flag in self.typed.items():
             if path[: len(changed)] == changed:
                 return BadInput(f"{flag}: {message}", remedy=remedy)
+            if path and changed[: len(path)] == path:
+                message = f"{message} (with {flag})"
         return BadInput(message, file=self.file, line=self._line(path), remedy=remedy)
 
     @contextmanager
@@ -101,17 +103,18 @@ class Table:
     def peek(self, key: str) -> Any:
         return self._data.get(key)
 
-    def take(self, key: str, *kinds: type) -> Any:
-        """The value of a key, of one of these kinds; None when it is not there."""
+    def take(self, key: str, *kinds: type, wanted: str = "", example: str = "") -> Any:
+        """The value of a key, of one of these kinds; None when it is not there. What is `wanted`
+        may have a name of its own, and its own example."""
         self._known.append(key)
         value = self._data.pop(key, None)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise self.bad(key, f"{self.label(key)} is {value}", "it must fit into 64 bits")
         if value is None or _is(value, kinds):
             return value
-        wanted = " or ".join(_WORDS[kind] for kind in kinds)
+        wanted = wanted or " or ".join(_WORDS[kind] for kind in kinds)
         message = f"{self.label(key)} is {said(value)}, but should be {wanted}"
-        raise self.bad(key, message, f"such as {key} = {_EXAMPLES[kinds[0]]}")
+        raise self.bad(key, message, f"such as {key} = {example or _EXAMPLES[kinds[0]]}")
 
     def read(self, key: str, reader: Callable[[Any], T], default: T) -> T:
         """The value of a key in words of a quantity: `reader` raises ValueError when it is none."""
@@ -134,8 +137,14 @@ class Table:
             f"it may be {listing(allowed)}{near(value, allowed)}",
         )
 
-    def table(self, key: str) -> Table:
-        return Table(self.take(key, dict) or {}, self.origin, (*self.path, key))
+    def table(self, key: str, example: str = "") -> Table:
+        data = self.take(key, dict, example=example)
+        return Table(data or {}, self.origin, (*self.path, key))
+
+    def instead_of(self, key: str) -> str:
+        """`you wrote pool; ` where a key that is missing was perhaps meant, or nothing."""
+        found = get_close_matches(key, list(self._data), n=1, cutoff=0.6)
+        return f"you wrote {found[0]}; " if found else ""
 
     def items(self) -> list[tuple[str, Any]]:
         """All that is left, under names of the user's own."""
@@ -175,6 +184,9 @@ def _syntax(message: str, text: str, file: str) -> BadInput:
     if plain == "Cannot overwrite a value":
         key = here.partition("=")[0].strip()
         return BadInput(f"{key} is given twice", file=file, line=line, remedy="keep one of the two")
+    if plain.startswith("Cannot declare") and plain.endswith("twice"):
+        remedy = "put all its keys under one of them"
+        return BadInput(f"{here} is given twice", file=file, line=line, remedy=remedy)
     return BadInput(
         f"this is not valid TOML: {plain}", file=file, line=line, remedy=_toml_remedy(here)
     )

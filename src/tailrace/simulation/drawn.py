@@ -18,7 +18,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from tailrace.quantities import SECOND
-from tailrace.simulation.draws import HasTimes, Name, Stream, Streams, microseconds
+from tailrace.simulation.draws import HasDraw, HasTimes, Name, Stream, Streams, microseconds
 from tailrace.simulation.laws.law import Floats, Law
 
 T = TypeVar("T", int, float)
@@ -85,7 +85,7 @@ class KnownStream(Stream):
         every = accumulate(chain(_microseconds(self._known), rest), max)
         return self._noting(every, SECOND)
 
-    def values(self, law: Law, count: int, start: int = 0) -> Floats:
+    def values(self, law: HasDraw, count: int, start: int = 0) -> Floats:
         return self._numbered(partial(self._stream.values, law), count, start)
 
     def array(self, count: int, start: int = 0) -> Floats:

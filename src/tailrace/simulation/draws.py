@@ -34,6 +34,12 @@ _LAST_BLOCK = 1024
 _PER_COUNT = 4  # numbers that one step of Philox' counter gives
 
 
+class HasDraw(Protocol):
+    """A law, as far as streams need one."""
+
+    def draw(self, u: Floats) -> Floats: ...
+
+
 class HasTimes(Protocol):
     """A process of arrivals."""
 
@@ -102,7 +108,7 @@ class Stream:
         """Of arrivals, in microseconds."""
         return arrivals.times(self)
 
-    def values(self, law: Law, count: int, start: int = 0) -> Floats:
+    def values(self, law: HasDraw, count: int, start: int = 0) -> Floats:
         """Numbers `start` to `start + count` of a law, without moving along the sequence."""
         return law.draw(self.array(count, start))
 

@@ -15,7 +15,7 @@ _LAW = (dict, str, int, Decimal)
 
 
 def read_law_of(table: Table, key: str, place: Place, default: Any, unit: Any = seconds) -> Any:
-    value = table.take(key, *_LAW)
+    value = table.take(key, *_LAW, wanted="a law", example='"10m", or { law = …, … }')
     if value is None:
         return default
     law: Law = read_law(value, place_of(table, key, place), unit)

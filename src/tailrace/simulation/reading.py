@@ -30,6 +30,7 @@ from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
 from tailrace.quantities import duration_us, price
 from tailrace.scheduler import strategies
 from tailrace.simulation.changes import read_change
+from tailrace.simulation.checks import check_end, check_pool
 from tailrace.simulation.eventsfile import read_events_of
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.keys import read_arrivals_of as _arrivals
@@ -70,7 +71,7 @@ def read_scenario(
     table = Table(data, Origin(shown, text, typed=typed))
     place = Place(table.origin, (), folder)
     name = table.take("name", str) or Path(shown).stem
-    stop, news = _stop(table.table("stop")), _news(table.table("news"), place)
+    stop, news = _stop(table.table("stop", '{ time = "1w" }')), _news(table, place)
     dispatch_us = table.read("dispatch", duration_us, 0)
     pools = tuple(_pool(inner, place) for inner in _named(table, "pools"))
     read = [(inner, tasks) for inner in _named(table, "bags") for tasks in _bags(inner, place)]
@@ -79,6 +80,7 @@ def read_scenario(
     table.finish()
     for inner, tasks in read:
         _check_bag(inner, tasks, pools)
+        check_end(inner, tasks, pools, stop)
     _check_stop(table, stop, bags)
     return Scenario(pools, bags, name, stop, news, dispatch_us, events)
 
@@ -92,7 +94,8 @@ def _named(table: Table, key: str) -> list[Table]:
             raise tables.bad(name, f"{key}.{name} is not a table", f"write [{key}.{name}]")
         found.append(Table(value, table.origin, (key, name)))
     if not found:
-        raise table.bad(key, f"there are no {key}", f"add one under [{key}.NAME]")
+        remedy = f"{table.instead_of(key)}add one under [{key}.NAME]"
+        raise table.bad(key, f"there are no {key}", remedy)
     return found
 
 
@@ -102,7 +105,8 @@ def _stop(table: Table) -> Stopping:
     return stop
 
 
-def _news(table: Table, place: Place) -> News:
+def _news(around: Table, place: Place) -> News:
+    table = around.table("news", '{ every = "10m" }')
     news = News(_law(table, "delay", place, None), table.read("every", _some_time, None) or 0)
     table.finish()
     if news.delay is not None and news.every_us:
@@ -137,15 +141,10 @@ def _pool(table: Table, place: Place) -> Machines:
         detection=Detection(table.choice("detection", tuple(Detection), Detection.SILENT)),
     )
     table.finish()
-    check_arrivals(table, machines.arrivals, machines.count)
     if nodes and machines.count > nodes:
         message = f"there are {machines.count} machines, but the trace has {nodes} nodes"
         raise table.bad("machines", message, "ask for fewer, or leave it out to have them all")
-    if not machines.count and not machines.terms.max:
-        raise table.origin.bad(
-            table.path, f"pool {table.path[-1]} has no machines",
-            "give machines (that come by themselves) or max (leased on demand)",
-        )  # fmt: skip
+    check_pool(table, machines)
     return machines
 
 
@@ -175,7 +174,8 @@ def _type(table: Table, place: Place) -> MachineType:
     offset = table.read("offset", number, 0.0)
     noise = _law(table, "noise", place, Constant(1.0), number)
     spread = _law(table, "spread", place, Constant(1.0), number)
-    return MachineType(slope, offset, noise, spread)
+    with table.origin.at(*table.path, "slope"):
+        return MachineType(slope, offset, noise, spread)
 
 
 def _alternation(table: Table, here: str, away: str, place: Place) -> Alternation | None:

@@ -71,8 +71,8 @@ def draw_lengths(
     return streams.stream("lengths").values(Even(lengths) if even else lengths, count)
 
 
-class Even(Law, frozen=True):
-    """A law whose values are drawn all at once, and evenly."""
+class Even(msgspec.Struct, frozen=True):
+    """Values of a law that are drawn all at once, and evenly: no law itself."""
 
     law: Law
 

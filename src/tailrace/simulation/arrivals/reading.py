@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from tailrace.bag.tables import Table, listing, meant, near
+from tailrace.bag.tables import Table, label, listing, meant, near
 from tailrace.errors import BadInput
 from tailrace.quantities import duration_us
 from tailrace.simulation.arrivals.lublin import KINDS, lublin
@@ -54,7 +54,9 @@ def _name(table: Table, place: Place) -> str:
     if name in EXAMPLES:
         return str(name)
     known = tuple(EXAMPLES)
-    found = "it names no process of arrivals" if name is None else f"there is no process {name!r}"
+    found = (
+        f"{label(place.path)} names no process" if name is None else f"there is no process {name!r}"
+    )
     raise place.bad(found, f"{meant(str(name), known)}process is {listing(known)}")
 
 

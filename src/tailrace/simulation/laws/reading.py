@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tailrace.bag.places import Path as Steps
-from tailrace.bag.tables import Origin, Table, meant, said
+from tailrace.bag.tables import Origin, Table, label, meant, said
 from tailrace.errors import BadInput
 from tailrace.quantities import SECOND, Written, duration_us
 from tailrace.simulation.laws.changed import Changed
@@ -196,7 +196,7 @@ def _name(table: Table, place: Place) -> str:
     name = table.take("law", str)
     if name in NAMES:
         return str(name)
-    found = "it names no law" if name is None else f"there is no law {name!r}"
+    found = f"{label(place.path)} names no law" if name is None else f"there is no law {name!r}"
     at = place if name is None else place.at("law")
     raise at.bad(found, f"{meant(str(name), NAMES)}laws are {', '.join(NAMES)}")
 

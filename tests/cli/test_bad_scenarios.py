@@ -1,0 +1,138 @@
+"""Scenarios that cannot be: told with file, line and remedy, and nothing is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import ask
+
+from tailrace.simulation import experiment
+
+GOOD = """\
+name = "good"
+stop = { time = "1d" }
+[pools.spot]
+machines = 2
+up = { law = "exponential", mean = "1h" }
+[bags.b]
+tasks = 5
+length = "1m"
+"""
+LAW = '{ law = "exponential", mean = "1h" }'
+POOL = "machines = 2\n"
+END = 'length = "1m"\n'
+
+# what is replaced, by what; the line it is told with; words of the message and its remedy
+BAD = [
+    ('"exponential"', '"exponentail"', 5, "there is no law 'exponentail'", "did you mean expon"),
+    ('law = "exponential", ', "", 5, "pools.spot.up names no law", "laws are constant, uniform"),
+    (', mean = "1h"', "", 5, "exponential lacks mean", "it takes mean, or rate"),
+    ('mean = "1h"', "rate = -2", 5, "pools.spot.up.rate: -2 is not above 0", "write it as in"),
+    ('mean = "1h"', 'mean = "1h", sd = 3', 5, "unknown key pools.spot.up.sd", "known here are"),
+    (LAW, '{ law = "uniform", from = "2h", to = "1h" }', 5, "which is less", "write it as in"),
+    (LAW, '{ law = "weibull", shape = -1, scale = "1h" }', 5, "-1 is not above 0", "write it as"),
+    (LAW, '{ law = "mixture", of = [] }', 5, "lacks its parts", "write it as in"),
+    (LAW, "[1, 2]", 5, "should be a law", "such as up ="),
+    (f"up = {LAW}", 'down = "1h"', 5, "down without up", "say how long it is up"),
+    (POOL, "", 3, "pool spot has no machines", "max (leased on demand)"),
+    (POOL, "machines = -1\n", 4, "pools.spot.machines is -1", "a whole number from 0"),
+    (POOL, 'machines = "two"\n', 4, "should be a whole number", "such as machines = 3"),
+    (POOL, f"{POOL}machnes = 3\n", 5, "unknown key pools.spot.machnes", "did you mean machines?"),
+    (POOL, f"{POOL}speed = 0\n", 5, "pools.spot.speed may be 0", "above 0"),
+    (POOL, f"{POOL}spread = -1\n", 5, "pools.spot.spread may be -1", "above 0"),
+    (POOL, f"{POOL}slope = 0\n", 5, "slope is 0, but must be above 0", ""),
+    (POOL, f"{POOL}returns = 2\n", 5, "pools.spot.returns is 2", "between 0 and 1"),
+    (POOL, f'{POOL}detection = "told"\n', 5, "is 'told'", '"reported" or "silent"'),
+    (POOL, f'{POOL}price = "1 USD/h"\n', 5, "come by themselves cost nothing", "max = 2"),
+    (POOL, 'max = 2\nprice = "cheap"\n', 5, "'cheap' is not a price such as 0.10 USD/h", ""),
+    ("[pools.spot]", "[pool.spot]", None, "there are no pools", "you wrote pool; add one under"),
+    ("[bags.b]", "[bag.b]", None, "there are no bags", "you wrote bag; add one under"),
+    ("tasks = 5\n", "", 6, "bag b has no tasks", "add tasks = 1000"),
+    ("tasks = 5", "tasks = 0", 7, "bags.b.tasks is 0", "a whole number from 1"),
+    (END, "", 6, "bag b has no length", 'add length = "10m"'),
+    ('"1m"', "-5", 8, "-5 is negative", "write it as in"),
+    ('"1m"', "nan", 8, "NaN is not a duration", "write it as in"),
+    ('"1m"', '{ law = "empirical", file = "no.csv", column = "s" }', 8, "no.csv: there is no such",
+     "looked in"),
+    (END, f"{END}lenght = 3\n", 9, "unknown key bags.b.lenght", "did you mean length?"),
+    (END, f'{END}matching = "fcsf"\n', 9, "no matching strategy 'fcsf'", "did you mean fcfs?"),
+    (END, f'{END}replication = {{ strategy = "wqr", mots = 2 }}\n', 9, "no option 'mots'", "most"),
+    (END, f'{END}arrivals = {{ process = "poison" }}\n', 9, "no process 'poison'", "poisson?"),
+    (END, f'{END}arrivals = {{ process = "poisson", rate = "-3/h" }}\n', 9, "not a rate above 0",
+     "write it as in"),
+    (END, f'{END}arrivals = {{ process = "listed", times = [0, 5] }}\n', 9, "only 2 come", "list"),
+    (END, f'{END}pools = ["spto"]\n', 9, "there is no pool 'spto'", "the pools are spot"),
+    (END, f'{END}budget = "5"\n', 9, "bags.b.budget: '5' is not an amount", ""),
+    ('time = "1d"', "tasks = 6", 2, "stops after 6 tasks, but there are 5", "lower it"),
+    ('"1d"', '"0s"', 2, "stop.time: 0s is no time at all", ""),
+    ('{ time = "1d" }', '"1d"', 2, "stop is '1d', but should be a table", '{ time = "1w" }'),
+    ('"good"', "3", 1, "name is 3, but should be a text", 'such as name = "…"'),
+    ("stop", "stpo", 2, "unknown key stpo", "did you mean stop?"),
+    ("tasks = 5", "tasks = 5\ntasks = 6", 8, "tasks is given twice", "keep one"),
+    (END, f"{END}[bags.b]\n", 9, "[bags.b] is given twice", "under one of them"),
+    (END, f"{END}x = hello\n", 9, "this is not valid TOML", "texts need quotes"),
+    (GOOD, "", None, "there are no pools", "add one under [pools.NAME]"),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(todo: object) -> None:
+        raise AssertionError("it was run")
+
+    monkeypatch.setattr(experiment, "run_one", run)
+
+
+def refused(folder: Path, *words: str) -> str:
+    told = ask(folder, "simulate", "-j", "1", *words)
+    assert told.code == 2 and told.out == "", told
+    return told.err
+
+
+@pytest.mark.parametrize(("old", "new", "line", "message", "remedy"), BAD)
+def test_a_bad_scenario_is_refused(
+    tmp_path: Path, old: str, new: str, line: int | None, message: str, remedy: str
+) -> None:
+    assert old in GOOD
+    (tmp_path / "s.toml").write_text(GOOD.replace(old, new, 1))
+    said = refused(tmp_path, "s.toml")
+    assert said.startswith(f"tailrace: s.toml:{line}: " if line else "tailrace: s.toml: ")
+    assert message in said.splitlines()[0]
+    assert remedy in said.partition("\n")[2]
+
+
+@pytest.mark.parametrize("way", ['detection = "deadline"', "returns = 0.5"])
+def test_what_would_never_end_is_refused(tmp_path: Path, way: str) -> None:
+    endless = GOOD.replace('stop = { time = "1d" }\n', "").replace(POOL, f"{POOL}{way}\n")
+    (tmp_path / "s.toml").write_text(endless)
+    said = refused(tmp_path, "s.toml")
+    assert "s.toml:6: nothing tells bag b that an attempt is lost" in said and "timeout" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seeds", "0"], "'--seeds': 0 is not in the range x>=1"),
+        (["-j", "0"], "'-j': 0 is not in the range x>=1"),
+        (["--set", "pools.spot"], "--set pools.spot: this is no KEY=VALUE"),
+        (["--set", "pools.spot.max="], "this is no KEY=VALUE"),
+        (["--set", "pools.sopt.max=3"], "there is no pools.sopt\n  did you mean spot?"),
+        (["--set", "stop=5"], "--set stop=5: stop is 5, but should be a table"),
+        (["--set", "stop.time.x=5"], "stop.time is not a table\n  set stop.time itself"),
+        (["--set", "pools.spot.up.law=uniform"], "s.toml:5: uniform lacks from and to (with --set"),
+        (["--vary", "pools.spot.machnes=1,2"], "unknown key pools.spot.machnes\n  did you mean"),
+        (["--vary", "pools.spot.machines=1,-2"], "pools.spot.machines is -2"),
+        (["--vary", "bags.b.tasks=1", "--vary", "bags.b.tasks=2"], "bags.b.tasks is varied twice"),
+        (["--figure", "makespan"], "did you mean makespan_s?"),
+        (["--trace", "no/t.jsonl"], "--trace no/t.jsonl: there is no folder no"),
+        (["--expand", "."], "--expand .: is a directory"),
+        (["--trace", "t", "--vary", "bags.b.tasks=1,2"], "of one run, but there are 2 scenarios"),
+        (["--trace", "-", "--json"], "prints the trace alone"),
+        (["--events", "no.csv"], "--events no.csv:"),
+        (["no.toml"], "no.toml: there is no such file"),
+    ],
+)
+def test_a_bad_flag_is_refused(tmp_path: Path, words: list[str], message: str) -> None:
+    (tmp_path / "s.toml").write_text(GOOD)
+    assert message in refused(tmp_path, "s.toml", *words)
