@@ -148,6 +148,8 @@ def test_every_stream_of_the_world_may_stand_in_a_file_of_events() -> None:
         "noise",
         "failing tasks",
         "failing attempts",
+        "lasts",
+        "value",
     }  # below another
     assert "speed" in asked
     assert asked - inside - set(FAMILIES) == set(), "add them to simulation/eventsfile.py"
