@@ -15,10 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from tailrace.bag.tables import read_toml
 from tailrace.errors import BadInput
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.fitting import FAMILIES, Observed, best_fit, fit, fits, log_likelihood
-from tailrace.simulation.laws import Exponential, Gamma, Law, Lognormal, Weibull
+from tailrace.simulation.laws import Empirical, Exponential, Gamma, Law, Lognormal, Weibull
+from tailrace.simulation.reading import read_scenario
+from tailrace.simulation.samples import read_samples
 from tailrace.simulation.traces import (
     Change,
     Interval,
@@ -211,6 +214,37 @@ def test_a_pool_trace_gives_events_sizes_and_lifetimes(tmp_path: Path) -> None:
 def test_a_bad_pool_trace_names_the_line(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         read_pool_trace(put(tmp_path, text), "trace")
+
+
+WORKFLOW = """\
+{"name": "small", "workflow": {"specification": {}, "execution": {"tasks": [
+  {"id": "a", "runtimeInSeconds": 2.5, "command": {"program": "split"}},
+  {"id": "b", "runtimeInSeconds": 9.25, "command": {"program": "blastall"}},
+  {"id": "c", "runtimeInSeconds": 8, "command": {"program": "blastall"}}]}}}
+"""
+
+
+def test_run_times_of_a_recorded_workflow_are_a_law(tmp_path: Path) -> None:
+    (tmp_path / "w.json").write_text(WORKFLOW)
+    law = '{ law = "empirical", file = "w.json", column = "blastall" }'
+    text = f"[pools.a]\nmachines = 1\n[bags.b]\ntasks = 10\nlength = {law}\n"
+    (tasks,) = read_scenario(read_toml(text, "s"), "s", text, tmp_path).bags
+    assert isinstance(tasks.lengths, Empirical)
+    assert tasks.lengths.values.tolist() == [8.0, 9.25]
+
+
+@pytest.mark.parametrize(
+    ("text", "program", "told"),
+    [
+        (WORKFLOW, "blastal", "no task ran the program 'blastal'\n.*did you mean blastall"),
+        ("{", "x", "w.json: it is no workflow"),
+        ('{"workflow": {"tasks": []}}', "x", "it is no workflow: .*execution.*\n.*WfFormat"),
+    ],
+)
+def test_a_bad_workflow_is_told(tmp_path: Path, text: str, program: str, told: str) -> None:
+    (tmp_path / "w.json").write_text(text)
+    with pytest.raises(BadInput, match=told):
+        read_samples(tmp_path / "w.json", "w.json", program)
 
 
 # Real data, when they are there

@@ -1,4 +1,7 @@
-"""Observed values from a column of a CSV file, and which of them are censored."""
+"""Observed values from a column of a CSV file, and which of them are censored.
+
+Of a recorded workflow, the run times of a program's tasks stand for the column.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from tailrace.bag.tables import near
 from tailrace.errors import BadInput
 from tailrace.simulation.archived import read_archived
 from tailrace.simulation.laws.law import Floats
+from tailrace.simulation.wfformat import is_workflow, read_run_times
 
 _YES = ("1", "true", "yes")
 _NO = ("0", "false", "no", "")
@@ -49,6 +53,9 @@ class Cell(NamedTuple):
 
 def read_samples(path: Path, shown: str, column: str, censored: str | None = None) -> Samples:
     """`censored` is a column of 0 and 1 (no and yes), or `column=word` for the rows it marks."""
+    if is_workflow(path):
+        times = np.array(read_run_times(path, shown, column))
+        return Samples(times, np.zeros(len(times), bool))
     marked, _, word = (censored or "").partition("=")
     wanted = [column] if not censored else [column, marked.strip()]
     rows = list(read_columns(path, shown, wanted))
