@@ -44,6 +44,11 @@ def test_tasks_that_always_fail_use_up_their_retries() -> None:
     assert found["attempts"] == 30 + 2 * 10
 
 
+def test_tasks_that_fail_may_be_of_another_length() -> None:
+    text = GRID + 'draw = "even"\nretries = 0\nfailing = { tasks = 0.25, length = "100s" }'
+    assert figures(world(text))["work_done_h"] == pytest.approx((1000 + 30 * 2.5) / 3600, rel=0.02)
+
+
 def test_attempts_that_fail_now_and_then_are_tried_again() -> None:
     found = [
         figures(world(GRID + "retries = 50\nfailing = { attempts = 0.2 }", seed))

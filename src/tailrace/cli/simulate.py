@@ -12,6 +12,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from tailrace.cli import place
 from tailrace.cli.outputs import check_writable
 from tailrace.errors import BadInput, Exit
 
@@ -30,6 +31,7 @@ class Asked(msgspec.Struct, frozen=True):
     varies: tuple[str, ...]
     processes: int | None
     quiet: bool
+    bag: str | None  # of a run
     as_json: bool
     figures: tuple[str, ...]
     machines: bool
@@ -43,7 +45,7 @@ class Asked(msgspec.Struct, frozen=True):
 @click.command(
     epilog="Examples: `tailrace simulate grid.toml` · "
     "`tailrace simulate grid.toml --seeds 100 --vary pools.grid.machines=10,20,40` · "
-    "`tailrace simulate . --until 90s` (a run's folder)"
+    "`tailrace simulate . --set pools.local.max=12` · `tailrace simulate . --until 90s`"
 )
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…|RUN")
 @click.option(
@@ -107,10 +109,16 @@ class Asked(msgspec.Struct, frozen=True):
 @click.option(
     "--explain", "subject", metavar="SUBJECT", help="With --until: of a task or host, why."
 )
+@click.option(
+    "--as-scenario",
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml",
+    help="Of a RUN: write it as a scenario, to be edited.",
+)
 @click.option("--bag", help="Of a RUN with several bags: number or name; default: the newest.")
 def command(
     files: tuple[Path, ...], until: str | None, subject: str | None, bag: str | None,
-    as_json: bool, **asked: Any,
+    as_scenario: Path | None, as_json: bool, **asked: Any,
 ) -> int:  # fmt: skip
     """Run scenarios in the virtual world, driven by the same scheduler as real runs.
 
@@ -118,16 +126,19 @@ def command(
     several seeds; printed are mean, interval (95 %) and spread of each figure over the runs, and
     for several scenarios a table that compares them. Ctrl-C keeps what is done.
 
-    RUN is a folder in which something was run. With --until it is taken back to that moment, by
+    RUN is a folder in which something was run; default: the nearest. What it measured becomes a
+    scenario: --set and --vary then say what if. With --until it is taken back to that moment, by
     its journal: tasks, hosts, leases, money, and the last decisions.
     """
     if until is not None or subject is not None:
         from tailrace.cli import travelling
 
         return travelling.command(files, until, bag, subject, as_json=as_json)
-    if not files:
-        raise click.UsageError("there is nothing to simulate: name a scenario file")
-    return _simulate(files, Asked(**asked, as_json=as_json))
+    if as_scenario is not None:
+        from tailrace.cli import whatif
+
+        return whatif.write_scenario(files, bag, as_scenario)
+    return _simulate(files or (place.nearest(),), Asked(**asked, bag=bag, as_json=as_json))
 
 
 def _simulate(files: Sequence[Path], asked: Asked) -> int:
@@ -136,7 +147,7 @@ def _simulate(files: Sequence[Path], asked: Asked) -> int:
     from tailrace.cli.variants import read_variants
     from tailrace.simulation.experiment import Todo, run_one
 
-    variants = read_variants(files, asked.sets, asked.varies, asked.events)
+    variants = read_variants(files, asked.sets, asked.varies, asked.events, asked.bag)
     check_figures(variants, asked.figures)
     _check_outputs(asked, len(variants))
     if asked.trace == "-":
@@ -195,6 +206,7 @@ def _print_one(result: Result, asked: Asked, main: Sequence[str]) -> None:
     from tailrace.cli import simulated
 
     simulated.show_figures(result, asked.figures)
+    simulated.show_recorded(result)
     if asked.running and result.runs:
         simulated.show_running(result, main)
     if asked.machines:

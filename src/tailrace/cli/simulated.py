@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from tailrace.bag.tables import meant
-from tailrace.cli import screen
+from tailrace.cli import screen, whatif
 from tailrace.cli.variants import Variant
 from tailrace.errors import BadInput
 from tailrace.simulation.experiment import Run
@@ -55,6 +55,14 @@ def show_figures(result: Result, asked: Sequence[str]) -> None:
     head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
     if rows:
         screen.print_table(screen.table(head, rows, right=head[1:6]))
+
+
+def show_recorded(result: Result) -> None:
+    """A scenario made of a run, beside that run."""
+    variant = result.variant
+    if variant.recorded is not None and result.runs:
+        figures = [run.figures for run in result.runs]
+        whatif.show(variant.recorded, figures, changed=variant.changed)
 
 
 def _runs(count: int) -> str:
@@ -164,6 +172,9 @@ def _told(result: Result, seed: int, running: Sequence[str]) -> dict[str, Any]:
         "machines": means_of([run.machines for run in result.runs]),
         "links": means_of([run.links for run in result.runs]),
     }
+    if result.variant.recorded is not None:
+        found = whatif.compare(result.variant.recorded, told["runs"])
+        told["recorded"] = {figure: whatif.told(one) for figure, one in found.items()}
     if running:
         told["running"] = {figure: _steps(result, figure) for figure in running}
     return told

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from tailrace.bag.tables import read_toml
 from tailrace.bag.textfile import read_text
+from tailrace.cli import whatif
+from tailrace.cli.whatif import Recorded
 from tailrace.simulation import settings
 from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario
@@ -22,10 +24,16 @@ class Variant(msgspec.Struct, frozen=True):
     file: str
     varied: tuple[Setting, ...]
     scenario: Scenario
+    recorded: Recorded | None = None  # of the run it was made from
+    changed: bool = False  # other than it stands there
 
 
 def read_variants(
-    files: Sequence[Path], sets: Sequence[str], varies: Sequence[str], events: Path | None = None
+    files: Sequence[Path],
+    sets: Sequence[str],
+    varies: Sequence[str],
+    events: Path | None = None,
+    bag: str | None = None,
 ) -> list[Variant]:
     """All are read before any is run: what is wrong with the last is told at once. A file of events
     is named as seen from here, not from where the scenario is."""
@@ -33,28 +41,45 @@ def read_variants(
     if events is not None:
         fixed.append(Setting(f"--events {events}", ("events",), str(events.absolute()), ""))
     variations = list(settings.variations(varies))
-    return _told_apart([one for file in files for one in _of_file(file, fixed, variations)])
+    return _told_apart([one for file in files for one in _of(file, bag, fixed, variations)])
+
+
+def _of(
+    file: Path, bag: str | None, fixed: list[Setting], variations: list[tuple[Setting, ...]]
+) -> list[Variant]:
+    """Of a scenario file; or of a folder, in which something was run."""
+    if not whatif.is_run(file):
+        return _of_file(file, str(file), fixed, variations)
+    run = whatif.measured(file, bag)
+    with whatif.as_file(run) as made:
+        found = _of_file(made, str(file), fixed, variations)
+    recorded = whatif.recorded(run)
+    return [msgspec.structs.replace(variant, recorded=recorded) for variant in found]
 
 
 def _of_file(
-    file: Path, fixed: list[Setting], variations: list[tuple[Setting, ...]]
+    file: Path, shown: str, fixed: list[Setting], variations: list[tuple[Setting, ...]]
 ) -> list[Variant]:
-    shown = str(file)
     text = read_text(file, shown)
-    data = read_toml(text, shown)
-    return [_variant(file, text, data, fixed, varied) for varied in variations]
+    origin = Source(shown, text, read_toml(text, shown), file.absolute().parent)
+    return [_variant(origin, fixed, varied) for varied in variations]
 
 
-def _variant(
-    file: Path, text: str, data: dict[str, Any], fixed: list[Setting], varied: tuple[Setting, ...]
-) -> Variant:
+class Source(NamedTuple):
+    shown: str
+    text: str
+    data: dict[str, Any]
+    folder: Path
+
+
+def _variant(of: Source, fixed: list[Setting], varied: tuple[Setting, ...]) -> Variant:
     changes = [*fixed, *varied]
     typed = {change.path: change.flag for change in changes}
-    changed = settings.changed(data, changes)
-    scenario = read_scenario(changed, str(file), text, file.absolute().parent, typed)
+    data = settings.changed(of.data, changes)
+    scenario = read_scenario(data, of.shown, of.text, of.folder, typed)
     words = ", ".join(f"{one.key}={one.shown}" for one in varied)
     name = f"{scenario.name} ({words})" if words else scenario.name
-    return Variant(name, str(file), varied, scenario)
+    return Variant(name, of.shown, varied, scenario, changed=bool(changes))
 
 
 def _told_apart(variants: list[Variant]) -> list[Variant]:

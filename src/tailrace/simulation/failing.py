@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace.scheduler.events import Measured
 from tailrace.simulation.draws import Streams
+from tailrace.simulation.laws import Floats
 from tailrace.simulation.scenario import Tasks
-from tailrace.simulation.workload import evenly
+from tailrace.simulation.workload import draw_lengths, evenly
 
 TEXT = "it fails in this scenario"
+
+
+def always_failing(tasks: Tasks, streams: Streams) -> NDArray[np.bool_]:
+    """Of each task of the bag, whether it fails whenever it is tried."""
+    u = streams.stream("failing tasks").array(tasks.terms.count)
+    return np.asarray((evenly(u) if tasks.even else u) < tasks.failing.tasks)
+
+
+def task_lengths(tasks: Tasks, streams: Streams) -> Floats:
+    """Of all tasks of a bag; those that fail may have a law of their own."""
+    count, law = tasks.terms.count, tasks.failing.lengths
+    if law is None:
+        return draw_lengths(tasks.lengths, count, streams, even=tasks.even)
+    fails = always_failing(tasks, streams)
+    few = int(fails.sum())
+    lengths = np.empty(count, np.float64)
+    lengths[~fails] = draw_lengths(tasks.lengths, count - few, streams, even=tasks.even)
+    lengths[fails] = draw_lengths(law, few, streams.below("failing"), even=tasks.even)
+    return lengths
 
 
 class Failing:
     """Of one bag."""
 
     def __init__(self, tasks: Tasks, streams: Streams) -> None:
-        u = streams.stream("failing tasks").array(tasks.terms.count)
-        drawn = evenly(u) if tasks.even else u
-        self._always: bytes = (drawn < tasks.failing.tasks).astype(np.uint8).tobytes()
+        self._always: bytes = always_failing(tasks, streams).astype(np.uint8).tobytes()
         self._share = tasks.failing.attempts
         self._draw = streams.stream("failing attempts").uniforms() if self._share else None
 

@@ -51,7 +51,7 @@ from tailrace.simulation.scenario import (
     Stopping,
     Tasks,
 )
-from tailrace.simulation.workload import MachineType
+from tailrace.simulation.workload import Given, MachineType
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -204,7 +204,7 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     lots = read_lots(table, place)
     submitted = table.read("at", duration_us, 0)
     even = table.choice("draw", ("independent", "even"), "independent") == "even"
-    failing = _failures(table.table("failing"))
+    failing = _failures(table.table("failing"), place, lots)
     arrivals = _arrivals(table, place)
     given = "needs" in table
     rules = read_rules(table, str(table.path[-1]))
@@ -231,8 +231,12 @@ def _bag_terms(lot: Lot, rules: dict[str, Any], trial_us: int) -> Terms:
     return Terms(lot.count, order_seed=seed, **found)
 
 
-def _failures(table: Table) -> Failures:
-    failing = Failures(_share(table, "tasks", 0.0), _share(table, "attempts", 0.0))
+def _failures(table: Table, place: Place, lots: list[Lot]) -> Failures:
+    shares = _share(table, "tasks", 0.0), _share(table, "attempts", 0.0)
+    given = any(isinstance(lot.lengths, Given) for lot in lots)
+    if given and "length" in table:
+        raise table.bad("length", "the length of each task is given already", "leave it out")
+    failing = Failures(*shares, _law(table, "length", place, None))
     table.finish()
     return failing
 

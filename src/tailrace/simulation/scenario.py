@@ -64,6 +64,7 @@ class Failures(msgspec.Struct, frozen=True):
 
     tasks: float = 0.0  # the share of tasks that fail whenever they are tried
     attempts: float = 0.0  # and of attempts of the others
+    lengths: Law | None = None  # of tasks that fail; None: as of the others
 
 
 class Tasks(msgspec.Struct, frozen=True):

@@ -11,10 +11,11 @@ from tailrace.scheduler.events import BagSubmitted, TasksArrived
 from tailrace.scheduler.strategies import matching
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.failing import task_lengths
 from tailrace.simulation.record import Record
 from tailrace.simulation.scenario import Scenario, Tasks
 from tailrace.simulation.telling import Teller
-from tailrace.simulation.workload import Workload, draw_lengths
+from tailrace.simulation.workload import Workload
 
 Works = dict[str, "array[int]"]  # by pool: of each task, in reference-µs
 
@@ -36,7 +37,7 @@ class Submissions:
 
     def _works(self, bag: int, tasks: Tasks) -> Works:
         streams = self._streams.below("bag", bag)
-        lengths = draw_lengths(tasks.lengths, tasks.terms.count, streams, even=tasks.even)
+        lengths = task_lengths(tasks, streams)
         types = {machines.terms.name: machines.type for machines in self._scenario.pools}
         workload = Workload(lengths, types, streams)
         works = {}

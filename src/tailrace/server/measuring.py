@@ -1,0 +1,286 @@
+"""What a recorded run has measured: of its pools, its tasks and their failures, as plain numbers.
+
+From these a scenario can be made that runs like it (`tailrace simulate RUN`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from tailrace.bag.needs import THOUSANDTHS, times
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Terms
+from tailrace.pools.terms import Pool
+from tailrace.scheduler.events import HostSeen
+from tailrace.scheduler.journal import decode_page
+from tailrace.scheduler.rows import BagPhase, HostRow, LeaseRow
+from tailrace.server import bills, reading
+from tailrace.server.occupancy import Held, Occupancy, occupancy
+
+FAILURES = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT, Outcome.HOST_FAILED)
+
+
+class Lifetime(NamedTuple):
+    """How long a leased machine was up; one that we gave back would have lived longer."""
+
+    us: int
+    died: bool
+
+
+class MeasuredPool(msgspec.Struct, frozen=True, kw_only=True):
+    terms: Pool
+    machines: int  # that came by themselves
+    capacity: dict[str, int]  # of its machines, the most of each
+    slots: int  # tasks of the bag at once on one of them
+    slope: float  # its run times beside those of all pools
+    slot: Occupancy  # beyond the run times
+    startup_us: list[int]  # of each lease that came up
+    lifetimes: list[Lifetime]
+
+
+class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
+    bag: int
+    terms: Terms
+    pools: list[MeasuredPool]
+    run_us: list[int]  # of each task that succeeded, as on a machine of slope 1
+    failed_run_us: list[int]  # of each that failed for good, in its last attempt
+    failing_tasks: float  # the share of tasks that fail whenever they are tried
+    failing_attempts: float  # and of attempts of the others
+    attempts: int
+    done: int
+    failed: int
+    makespan_us: int | None  # without the time in which it was paused; None: it has not finished
+    paused_us: int
+    spent: dict[str, int]  # micro-units by currency
+
+
+class Attempt(NamedTuple):
+    task: int
+    host: str
+    lease: int | None
+    sent_us: int
+    ended_us: int | None
+    run_us: int | None
+    outcome: str | None
+
+
+def measure(link: sqlite3.Connection, bag: int) -> MeasuredRun:
+    row, facts = reading.bag_row(link, bag), reading.bag(link, bag)
+    attempts = _attempts(link, bag)
+    hosts = _hosts(link)
+    leases = {lease.lease: lease for lease in bills.leases(link, bag)}
+    settled = _settled(link, bag)
+    slopes = _slopes(settled, hosts)
+    failing = {index for index, _, _, outcome in settled if outcome != Outcome.SUCCEEDED}
+    lengths = [(index, round(us / slopes[hosts[host].pool])) for index, host, us, _ in settled]
+    paused = _paused_us(link, bag)
+    return MeasuredRun(
+        bag=bag,
+        terms=row.terms,
+        pools=list(_pools(link, row.terms, attempts, hosts, leases, slopes)),
+        run_us=[us for index, us in lengths if index not in failing],
+        failed_run_us=[us for index, us in lengths if index in failing],
+        failing_tasks=len(failing) / len(settled) if settled else 0.0,
+        failing_attempts=_share_failing(attempts, failing),
+        attempts=len(attempts),
+        done=facts.done,
+        failed=facts.failed,
+        makespan_us=_makespan_us(row.phase, row.ended_us, row.submitted_us, paused),
+        paused_us=paused,
+        spent=bills.spent(link, bag, row.ended_us),
+    )
+
+
+def _hosts(link: sqlite3.Connection) -> dict[str, HostRow]:
+    """A worker that is about to end offers nothing, and that is what was noted of it last; what it
+    offered before stands in the journal, or it said what its machine has."""
+    facts = reading.hosts(link)
+    rows = {host.row.host: host.row for host in facts}
+    ending = [host for host in facts if not any(host.row.capacity.values())]
+    offered = _offered(link) if ending else {}
+    for host in ending:
+        name, cores = host.row.host, int(host.about.get("cores") or 1)
+        capacity = offered.get(name, {"cores": cores * THOUSANDTHS})
+        rows[name] = msgspec.structs.replace(host.row, capacity=capacity)
+    return rows
+
+
+def _offered(link: sqlite3.Connection) -> dict[str, dict[str, int]]:
+    """The last that was not nothing, by host."""
+    found = {}
+    for body in reading.journal(link):
+        for entry in decode_page(body).entries:
+            event = entry.event
+            if isinstance(event, HostSeen) and any(event.capacity.values()):
+                found[event.host] = event.capacity
+    return found
+
+
+def _attempts(link: sqlite3.Connection, bag: int) -> list[Attempt]:
+    rows = link.execute(
+        "SELECT idx, host, lease, sent_us, ended_us, run_us, outcome FROM attempts"
+        " WHERE bag = ? ORDER BY attempt",
+        (bag,),
+    )
+    return [Attempt(*row) for row in rows]
+
+
+def _settled(link: sqlite3.Connection, bag: int) -> list[tuple[int, str, int, str]]:
+    """Of each task with a result: its number, host, run time and outcome."""
+    return link.execute(
+        "SELECT r.idx, a.host, a.run_us, r.outcome FROM results r JOIN attempts a USING (attempt)"
+        " WHERE r.bag = ? AND a.run_us IS NOT NULL ORDER BY r.idx",
+        (bag,),
+    ).fetchall()
+
+
+def _slopes(
+    settled: list[tuple[int, str, int, str]], hosts: dict[str, HostRow]
+) -> dict[str, float]:
+    """By pool: the mean run time there beside that of all."""
+    times_in: dict[str, list[int]] = defaultdict(list)
+    for _, host, run_us, _ in settled:
+        times_in[hosts[host].pool].append(run_us)
+    every = _mean(us for many in times_in.values() for us in many)
+    alone = len(times_in) < 2 or not every
+    return {pool: 1.0 if alone else _mean(many) / every for pool, many in times_in.items()}
+
+
+def _mean(values: Iterable[int]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else 0.0
+
+
+def _share_failing(attempts: list[Attempt], failing: set[int]) -> float:
+    """Of attempts that ended, of tasks that can succeed."""
+    ended = [a.outcome for a in attempts if a.task not in failing and a.run_us is not None]
+    return sum(outcome in FAILURES for outcome in ended) / len(ended) if ended else 0.0
+
+
+# pools
+
+
+def _pools(
+    link: sqlite3.Connection,
+    terms: Terms,
+    attempts: list[Attempt],
+    hosts: dict[str, HostRow],
+    leases: dict[int, LeaseRow],
+    slopes: dict[str, float],
+) -> Iterable[MeasuredPool]:
+    """Those that did something for the bag: of the others nothing is known."""
+    known = _terms(link)
+    used = dict.fromkeys(hosts[a.host].pool for a in attempts)
+    died = _died(link, leases)
+    for name in used:
+        own = [lease for lease in leases.values() if lease.pool == name]
+        theirs = [a for a in attempts if hosts[a.host].pool == name]
+        there = [hosts[host] for host in dict.fromkeys(a.host for a in theirs)]
+        free = dict.fromkeys(a.host for a in theirs if a.lease not in leases)
+        slots = max(1, *(times(terms.needs, host.capacity) for host in there))
+        slot = occupancy(_held(theirs), slots)
+        yield MeasuredPool(
+            terms=_agreed(known.get(name, Pool(name)), own),
+            machines=len(free),
+            capacity=_most(there),
+            slots=slots,
+            slope=slopes.get(name, 1.0),
+            slot=slot,
+            startup_us=_startups(own, attempts, slot),
+            lifetimes=[_lifetime(x, x.lease in died) for x in own if x.up_us is not None],
+        )
+
+
+def _startups(leases: list[LeaseRow], attempts: list[Attempt], slot: Occupancy) -> list[int]:
+    """From wanting a machine to its first call. The first task of all, for which the others wait,
+    takes longer than later ones do on a machine that is warm: that is part of the beginning."""
+    warming = _warming_us(attempts, slot)
+    came = [(x.wanted_us, x.up_us - x.wanted_us) for x in leases if x.up_us is not None]
+    first_us = attempts[0].sent_us
+    return [us + warming if wanted_us <= first_us else us for wanted_us, us in came]
+
+
+def _warming_us(attempts: list[Attempt], slot: Occupancy) -> int:
+    first, later = attempts[0], attempts[1:2]
+    if first.ended_us is None or first.run_us is None:
+        return 0
+    if later and later[0].sent_us < first.ended_us:
+        return 0  # it was not alone: nobody waited for it
+    beyond = first.ended_us - first.sent_us - first.run_us
+    return max(beyond - slot.between_us - slot.travel_us, 0)
+
+
+def _terms(link: sqlite3.Connection) -> dict[str, Pool]:
+    """By name, as they were last."""
+    rows = link.execute("SELECT row FROM pools ORDER BY since_us")
+    pools = (msgspec.json.decode(row[0], type=Pool) for row in rows)
+    return {pool.name: pool for pool in pools}
+
+
+def _agreed(pool: Pool, leases: list[LeaseRow]) -> Pool:
+    """At the price of its newest lease; pools change theirs."""
+    if not leases:
+        return msgspec.structs.replace(pool, max=0)
+    return msgspec.structs.replace(pool, billing=leases[-1].billing)
+
+
+def _most(hosts: list[HostRow]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for host in hosts:
+        for name, amount in host.capacity.items():
+            found[name] = max(found.get(name, 0), amount)
+    return found
+
+
+def _held(attempts: list[Attempt]) -> list[list[Held]]:
+    """What each machine had, in the order it was sent."""
+    by_machine: dict[Any, list[Held]] = defaultdict(list)
+    for a in attempts:
+        if a.run_us is not None and a.ended_us is not None:
+            by_machine[a.host, a.lease].append(Held(a.sent_us, a.ended_us, a.run_us))
+    return list(by_machine.values())
+
+
+def _died(link: sqlite3.Connection, leases: dict[int, LeaseRow]) -> set[int]:
+    """Those that were gone before we let them end."""
+    let_end = set()
+    for (body,) in link.execute("SELECT body FROM feed WHERE kind = 'lease'"):
+        told = msgspec.json.decode(body)
+        if told["state"] == "ending":
+            let_end.add(told["lease"])
+    return {n for n, row in leases.items() if n not in let_end and row.gone_us is not None}
+
+
+def _lifetime(lease: LeaseRow, died: bool) -> Lifetime:
+    up_us = lease.up_us or lease.wanted_us
+    gone_us = lease.gone_us if lease.gone_us is not None else lease.ends_us
+    return Lifetime(max(gone_us - up_us, 0), died)
+
+
+# the run itself
+
+
+def _makespan_us(
+    phase: BagPhase, ended_us: int | None, submitted_us: int, paused_us: int
+) -> int | None:
+    if phase is not BagPhase.FINISHED or ended_us is None:
+        return None
+    return ended_us - submitted_us - paused_us
+
+
+def _paused_us(link: sqlite3.Connection, bag: int) -> int:
+    """Between an interruption and going on."""
+    query = "SELECT at_us, body FROM feed WHERE bag = ? AND kind = 'phase' ORDER BY n"
+    total, since = 0, None
+    for at_us, body in link.execute(query, (bag,)):
+        runs = msgspec.json.decode(body)["phase"] == BagPhase.RUNNING
+        if runs and since is not None:
+            total, since = total + at_us - since, None
+        elif not runs and since is None:
+            since = at_us
+    return total

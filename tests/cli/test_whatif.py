@@ -1,0 +1,202 @@
+"""A recorded run as a scenario: what is written is what was measured, and what is simulated."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cli.conftest import ask, tailrace
+
+from tailrace.bag.tables import read_toml
+from tailrace.bag.terms import Retries, Strategy, Terms
+from tailrace.cli.scenariofile import ScenarioFile, key_of
+from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pool
+from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
+from tailrace.server.occupancy import Held, Occupancy, occupancy
+from tailrace.simulation.laws import Empirical, Exponential, Law
+from tailrace.simulation.reading import read_scenario
+from tailrace.simulation.scenario import Scenario
+
+
+def measured(terms: Terms, pool: Pool | None = None, **facts: Any) -> MeasuredRun:
+    found: dict[str, Any] = {
+        "machines": 0, "capacity": {"cores": 2000, "memory": 1 << 30}, "slots": 2, "slope": 1.0,
+        "slot": Occupancy(4000, 30_000), "startup_us": [200_000], "lifetimes": [], **facts,
+    }  # fmt: skip
+    return MeasuredRun(
+        bag=1, terms=terms, pools=[MeasuredPool(terms=pool or Pool("local"), **found)],
+        run_us=[100_000 * n for n in range(1, 12)], failed_run_us=[], failing_tasks=0.0,
+        failing_attempts=0.0, attempts=11, done=11, failed=0, makespan_us=None, paused_us=0,
+        spent={},
+    )  # fmt: skip
+
+
+def read(run: MeasuredRun, folder: Path) -> Scenario:
+    made = ScenarioFile(run, "run.toml")
+    for name, text in made.files().items():
+        (folder / name).write_text(text)
+    return read_scenario(read_toml(made.text, "run.toml"), "run.toml", made.text, folder)
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1, max_size=12)
+AMOUNTS = st.dictionaries(st.sampled_from(("USD", "kWh", "SU")), st.integers(1, 10**12), max_size=2)
+TIMES = st.none() | st.integers(1, 10**12)
+STRATEGIES = st.sampled_from((Strategy("fcfs"), Strategy("random"), Strategy("minmax")))
+REPLICATION = st.sampled_from((None, Strategy("wqr", {"most": 3}), Strategy("wqr")))
+
+
+@given(
+    name=NAMES.filter(lambda name: name.isprintable() and bool(name.strip())),
+    count=st.integers(1, 10**6),
+    retries=st.builds(Retries, *[st.integers(0, 9)] * 5),
+    budget=AMOUNTS,
+    deadline_us=TIMES,
+    timeout_us=TIMES,
+    max_failures=st.none() | st.integers(1, 100),
+    matching=STRATEGIES,
+    replication=REPLICATION,
+    round_us=st.sampled_from((0, 90 * SECOND_US)),
+    cores=st.integers(1, 2000),
+)
+def test_the_terms_of_a_bag_come_back_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, name: str, count: int, cores: int, **rules: Any
+) -> None:
+    terms = Terms(count, name, needs={"cores": cores}, **rules)
+    scenario = read(measured(terms), tmp_path_factory.getbasetemp())
+    assert scenario.bags[0].terms == terms
+    assert scenario.name == name and not scenario.bags[0].even
+
+
+@given(
+    billing=st.builds(
+        Billing, st.integers(0, 10**9).map(lambda n: n * 60), st.just("USD"),
+        st.sampled_from((SECOND_US, 60 * SECOND_US, HOUR_US)), st.sampled_from((0, HOUR_US)),
+    ),
+    most=st.integers(1, 1000),
+    lease_us=st.integers(1, 10**12),
+    silent_after_us=st.integers(1, 10**12),
+    late=st.sampled_from(Late),
+    reliable=st.booleans(),
+)  # fmt: skip
+def test_the_terms_of_a_pool_come_back_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory,
+    billing: Billing,
+    most: int,
+    late: Late,
+    **facts: Any,
+) -> None:
+    pool = Pool(
+        "my pool", driver="simulated", billing=billing, max=most, late_results=late, **facts
+    )
+    found = read(measured(Terms(3), pool), tmp_path_factory.getbasetemp()).pools[0]
+    free = Pool("", billing=Billing())
+    wanted = pool if billing.price else Pool(**{**_fields(pool), "billing": free.billing})
+    assert found.terms == wanted
+    assert found.startup.mean() == 0.2
+    assert (found.cores, found.slots, found.type.offset_s) == (2, 2, 0.004)
+
+
+def _fields(pool: Pool) -> dict[str, Any]:
+    return {name: getattr(pool, name) for name in pool.__struct_fields__}
+
+
+def life(deaths: list[int], given_back: list[int], folder: Path) -> Law | None:
+    lives = [Lifetime(s * SECOND_US, True) for s in deaths]
+    lives += [Lifetime(s * SECOND_US, False) for s in given_back]
+    failures = read(measured(Terms(3), lifetimes=lives), folder).pools[0].failures
+    return None if failures is None else failures.here
+
+
+def test_deaths_become_a_law_of_life(tmp_path: Path) -> None:
+    assert life([], [10, 20], tmp_path) is None
+    assert life([5, 7], [10, 20], tmp_path) == Exponential(21.0)
+    aging = life([98, 99, 100, 101, 102, 103], [50], tmp_path)
+    assert aging is not None and not isinstance(aging, Exponential)
+    assert aging.mean() == pytest.approx(100.5, rel=0.01) and aging.sd() < 3
+
+
+def test_needs_other_than_cores_are_told_as_slots(tmp_path: Path) -> None:
+    terms = Terms(3, needs={"cores": 1000, "memory": 1 << 29})
+    scenario = read(measured(terms, capacity={"cores": 8000, "memory": 1 << 30}), tmp_path)
+    assert scenario.pools[0].slots == 2
+    assert isinstance(scenario.bags[0].lengths, Empirical)
+
+
+@given(st.integers(1, 4), st.integers(0, 50_000), st.data())
+def test_the_time_between_tasks_is_found_again(
+    slots: int, between: int, data: st.DataObject
+) -> None:
+    """All are sent at once, as a bundle is; each slot takes the next when it is free."""
+    many = {"min_size": 3 * slots, "max_size": 40}
+    free, held = [0] * slots, []
+    for run in data.draw(st.lists(st.integers(1000, 10**6), **many)):
+        place = free.index(min(free))
+        free[place] += run + between
+        held.append(Held(0, free[place], run))
+    assert occupancy([held], slots) == pytest.approx((between, 0), abs=5)
+
+
+def test_the_way_to_the_machine_is_told_from_the_time_between_tasks() -> None:
+    """Twelve lie ready, then each is sent when the one before has ended: 30 ms there and back."""
+    held, now = [], 30_000
+    for place in range(24):
+        run, sent = 100_000 + 7_000 * place, 0 if place < 12 else now
+        now += (0 if place < 12 else 30_000) + run + 4_000
+        held.append(Held(sent, now, run))
+    assert occupancy([held], 1) == pytest.approx((4_000, 30_000), abs=5)
+    assert occupancy([held[12:]], 1) == (34_000, 0)
+    assert occupancy([], 2) == (0, 0)
+
+
+def test_a_run_is_simulated_as_the_file_made_of_it(swept: Path, tmp_path: Path) -> None:
+    target = tmp_path / "sweep.toml"
+    told = ask(swept, "simulate", ".", "--as-scenario", str(target))
+    assert told.code == 0 and str(target) in told.out
+    run = ask(swept, "simulate", "--seeds", "5", "--json").json[0]
+    file = ask(tmp_path, "simulate", "sweep.toml", "--seeds", "5", "--json").json[0]
+    assert run["runs"] == file["runs"] and "recorded" not in file
+    assert run["recorded"]["cost_USD"]["recorded"] == 0.6
+    assert (
+        run["recorded"]["attempts"]["recorded"] == 8 and run["figures"]["tasks_failed"]["mean"] == 2
+    )
+    again = ask(swept, "simulate", ".", "--as-scenario", str(target))
+    assert again.code == 2 and f"{target}: it is there already" in again.err
+
+
+def test_what_if(swept: Path) -> None:
+    asked = ("simulate", "--seeds", "3", "--json", "--set")
+    poor = ask(swept, *asked, "bags.sweep.budget=0.5 USD").json[0]
+    assert poor["figures"]["tasks_done"]["mean"] == 0
+    many = ask(swept, *asked, "pools.local.max=6").json[0]
+    assert many["figures"]["cost_USD"]["mean"] > 0.6
+    wrong = ask(swept, *asked, "bags.swept.budget=1 USD")
+    assert wrong.code == 2 and "the bags are sweep" in wrong.err
+    shown = ask(swept, "simulate", ".", "--seeds", "3", "--vary", "pools.local.max=1,2").out
+    assert shown.count("median beside it") == 2 and "inside" not in shown
+
+
+def test_runs_that_tell_nothing(tmp_path: Path, swept: Path) -> None:
+    assert (
+        "no run" in ask(tmp_path, "simulate").err or "tailrace run" in ask(tmp_path, "simulate").err
+    )
+    assert "there is no bag 'x'" in ask(swept, "simulate", ".", "--bag", "x").err
+    assert ask(swept, "simulate", "bag.toml", "--as-scenario", "x.toml").code == 2
+    done = tailrace(tmp_path, "run", "--quiet", "--price", "1 USD/h", "--budget", "0.1 USD", "--",
+                    "true", ":::", "a")  # fmt: skip
+    assert done.code == 4
+    told = ask(tmp_path, "simulate")
+    assert told.code == 2 and "nothing was measured" in told.err
+
+
+def test_a_run_that_has_not_finished_says_so(halfway: Path, tmp_path: Path) -> None:
+    shutil.copytree(halfway, tmp_path / "copy")
+    told = ask(tmp_path / "copy", "simulate", "--seeds", "3")
+    assert told.code == 0 and "has not finished: 2 of 3 tasks are done" in told.out
+
+
+def test_names_that_no_key_can_hold() -> None:
+    assert key_of("sweep-2") == "sweep-2" and key_of("a.b") == "bag" == key_of("ä")
