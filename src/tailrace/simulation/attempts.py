@@ -18,6 +18,7 @@ from tailrace.simulation.telling import Teller
 
 SUCCEEDED, TASK_FAILED = Outcome.SUCCEEDED, Outcome.TASK_FAILED
 LOST, CANCELLED = Outcome.LOST, Outcome.CANCELLED
+NO_ROOM = "the storage has no room for the output"
 
 
 class Attempts:
@@ -33,7 +34,7 @@ class Attempts:
         self._engine, self._teller = engine, teller
         self._hosts, self._records = hosts, records
         self._report = teller.report
-        self._dispatch_us = scenario.dispatch_us
+        self._dispatch_us = scenario.query_us + scenario.dispatch_us
         self._failing = failing_of(scenario.bags, streams)
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
@@ -105,6 +106,20 @@ class Attempts:
             outcome, measured = TASK_FAILED, failure(ran)
         self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, measured))
         self._report(host.offer)
+
+    def freed(self, host: SimulatedHost) -> None:
+        """Something works no more there, though it has not ended yet."""
+        self._begin_next(host)
+        self._report(host.offer)
+
+    def refused(self, job: Job) -> None:
+        """There was no room for its output."""
+        sent: Sent = job.tag
+        host = sent.host
+        del host.attempts[sent.attempt]
+        measured = Measured(sent.ran_us(self._engine.now), 1, text=NO_ROOM)
+        self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, TASK_FAILED, measured))
+        self.freed(host)
 
     def _fails(self, sent: Sent) -> bool:
         failing = self._failing.get(sent.bag)

@@ -1,13 +1,15 @@
-"""What a pool of a scenario cannot be, told before anything runs."""
+"""What a scenario cannot be, told before anything runs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tailrace.bag.needs import THOUSANDTHS, lacking
 from tailrace.bag.tables import Table
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.laws import Law
 from tailrace.simulation.scenario import Detection, Machines, Stopping, Tasks
+from tailrace.simulation.sites import Network, known_site
 
 SMALLEST = np.array([2.0**-53])  # of all uniforms that are drawn
 
@@ -31,22 +33,25 @@ def _check_there(table: Table, machines: Machines) -> None:
         raise table.bad("price", message, remedy)
 
 
-def check_end(table: Table, tasks: Tasks, pools: tuple[Machines, ...], stop: Stopping) -> None:
+def check_end(
+    table: Table, tasks: Tasks, pools: tuple[Machines, ...], network: Network, stop: Stopping
+) -> None:
     """A task whose attempt is lost, and nobody knows, would be waited for without end."""
     terms = tasks.terms
     if stop.time_us is not None or terms.timeout_us is not None or terms.replication is not None:
         return
     for pool in pools:
         may = not terms.pools or pool.terms.name in terms.pools
-        if may and _loses_unknown(pool):
+        if may and _loses_unknown(pool, network):
             message = (f"nothing tells bag {terms.name} that an attempt is lost in pool "
                        f"{pool.terms.name}, so it may never end")  # fmt: skip
             remedy = 'give the bag a timeout, as in timeout = "2h", or the scenario a stop.time'
             raise table.origin.bad(table.path, message, remedy)
 
 
-def _loses_unknown(pool: Machines) -> bool:
-    dies = any([pool.failures, pool.owner, pool.owner_hours, pool.trace])
+def _loses_unknown(pool: Machines, network: Network) -> bool:
+    falls = any(site.outages and site.name in pool.sites for site in network.sites)
+    dies = falls or any([pool.failures, pool.owner, pool.owner_hours, pool.trace])
     return pool.returns < 1 or (dies and pool.detection is Detection.DEADLINE)
 
 
@@ -56,3 +61,60 @@ def _check_law(table: Table, key: str, law: Law) -> None:
     if least <= 0:
         message = f"{table.label(key)} may be {least:g}"
         raise table.bad(key, message, "it must be above 0; a law may be cut off with at_least")
+
+
+def check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
+    """A pool that is not there, or a task that fits nowhere, would be waited for without end."""
+    terms = tasks.terms
+    known = [machines.terms.name for machines in pools]
+    for name in terms.pools:
+        if name not in known:
+            remedy = f"the pools are {', '.join(known)}"
+            raise table.bad("pools", f"there is no pool {name!r}", remedy)
+    check_arrivals(table, tasks.arrivals, terms.count)
+    may = [pool for pool in pools if not terms.pools or pool.terms.name in terms.pools]
+    lacks = [lacking(terms.needs, {"cores": pool.slots * THOUSANDTHS}) for pool in may]
+    if all(lacks):
+        message = f"no machine has room for a task of bag {terms.name}: {lacks[0]}"
+        raise table.origin.bad(table.path, message, "lower its needs, or give a pool more slots")
+
+
+def check_stop(table: Table, stop: Stopping, bags: tuple[Tasks, ...]) -> None:
+    """One that never comes."""
+    wanted, there = stop.tasks, sum(tasks.terms.count for tasks in bags)
+    if wanted is not None and wanted > there:
+        raise table.origin.bad(
+            ("stop", "tasks"), f"it stops after {wanted} tasks, but there are {there}",
+            "lower it, or give the bags more tasks",
+        )  # fmt: skip
+
+
+def check_sites(table: Table, pools: tuple[Machines, ...], network: Network) -> None:
+    names = [site.name for site in network.sites]
+    for machines in pools:
+        inner = Table({}, table.origin, ("pools", machines.terms.name))
+        for site in machines.sites:
+            known_site(inner, "site", site, names)
+
+
+def check_ways(table: Table, tasks: Tasks, pools: tuple[Machines, ...], network: Network) -> None:
+    """Between the storage and each machine, for what travels with the tasks."""
+    if not tasks.files.travels:
+        return
+    if network.storage is None:
+        remedy = 'add [network] with storage = { site = "…" }'
+        message = f"files of bag {tasks.terms.name} travel, but there is no storage"
+        raise table.origin.bad(table.path, message, remedy)
+    for machines in pools:
+        _check_way(table, machines, network, network.storage.site)
+
+
+def _check_way(table: Table, machines: Machines, network: Network, storage: str) -> None:
+    path = ("pools", machines.terms.name)
+    if not machines.sites:
+        message = f"files travel, but the machines of {machines.terms.name} stand nowhere"
+        raise table.origin.bad(path, message, 'say at which site: site = "…"')
+    for site in machines.sites:
+        if not network.joins(storage, site):
+            message = f"no way leads from the storage at {storage} to {site}"
+            raise table.origin.bad((*path, "site"), message, "add wan under [network]")

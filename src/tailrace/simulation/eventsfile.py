@@ -14,7 +14,7 @@ from tailrace.simulation.samples import Cell, read_columns
 FAMILIES = {
     "bag": "bag", "arrivals": "bag", "machines": "pool", "speed": "pool", "spread": "pool",
     "startup": "pool", "returns": "pool", "failure": "pool", "owner": "pool", "changes": "pool",
-    "news": "",
+    "news": "", "site": "",
 }  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from tailrace.simulation.single import SingleMachine
 
 class SimulatedHost:
     __slots__ = (
-        "attempts", "capacity", "ends", "forgotten", "known", "lease", "machine", "name", "number",
-        "offer", "pool", "presence", "speed", "waiting", "works",
+        "attempts", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine", "name",
+        "number", "offer", "pool", "presence", "site", "speed", "waiting", "works",
     )  # fmt: skip
 
     def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
@@ -24,7 +24,9 @@ class SimulatedHost:
         self.pool = pool
         self.lease = lease
         self.capacity = {"cores": pool.slots * 1000}
-        self.offer = Offer(name, self.capacity)  # always the same: the scheduler subtracts
+        self.offer = Offer(name, self.capacity)  # the scheduler subtracts what it has
+        self.site = pool.sites[number % len(pool.sites)] if pool.sites else None
+        self.lent = 0
         self.speed = 1.0
         self.machine: Machine | SingleMachine
         self.presence: Presence
@@ -35,11 +37,18 @@ class SimulatedHost:
         self.known = False  # the scheduler takes it for present
         self.ends = 0  # handle of the end of its lease
 
+    def lend(self, cores: int) -> None:
+        """Thousandths of what an attempt gave back while its output travels: the scheduler takes it
+        for present until it has ended, so that more must be offered."""
+        self.lent += cores
+        free = {**self.capacity, "cores": self.capacity["cores"] + self.lent}
+        self.offer = Offer(self.name, free)
+
 
 class Sent:
     """An attempt on its way or at work; the tag of its job."""
 
-    __slots__ = ("attempt", "bag", "began_us", "host", "index", "late")
+    __slots__ = ("attempt", "bag", "began_us", "host", "index", "late", "worked_us")
 
     def __init__(self, attempt: int, bag: int, index: int, host: SimulatedHost) -> None:
         self.attempt = attempt
@@ -48,6 +57,7 @@ class Sent:
         self.host = host
         self.began_us = -1  # it has not
         self.late = 0  # handle of what it waits for
+        self.worked_us: int  # when its output began to travel
 
     def ran_us(self, now: int) -> int:
         return now - self.began_us if self.began_us >= 0 else 0

@@ -9,7 +9,7 @@ from tailrace.bag.tables import Table
 from tailrace.quantities import duration_us
 from tailrace.simulation.arrivals import Arrivals, AtOnce, Listed, read_arrivals
 from tailrace.simulation.laws import Law
-from tailrace.simulation.laws.reading import Place, read_law, seconds
+from tailrace.simulation.laws.reading import Place, number, read_law, seconds
 
 _LAW = (dict, str, int, Decimal)
 
@@ -41,6 +41,13 @@ def read_count(table: Table, key: str, default: Any, *, least: int = 0) -> Any:
     if value is not None and not least <= value <= 10**9:
         raise table.bad(key, f"{table.label(key)} is {value}", f"it is a whole number from {least}")
     return default if value is None else value
+
+
+def read_share(table: Table, key: str, default: float = 1.0) -> float:
+    value = table.read(key, number, default)
+    if not 0 <= value <= 1:
+        raise table.bad(key, f"{table.label(key)} is {value:g}", "it is a share between 0 and 1")
+    return value
 
 
 def some_time(written: Any) -> int:

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from tailrace.simulation.changes import Changing
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine
 from tailrace.simulation.host import SimulatedHost
-from tailrace.simulation.life import Alternating, Cause, Outages
+from tailrace.simulation.life import Alternating, Cause, Outages, SiteFailures
+from tailrace.simulation.luggage import Luggage
 from tailrace.simulation.machine import Machine, OnEnd
 from tailrace.simulation.scenario import Alternation, Machines
 from tailrace.simulation.sharing import EqualShare, Reservation
 from tailrace.simulation.single import SingleMachine
+from tailrace.simulation.sites import Network, SiteOutages
+from tailrace.simulation.staged import StagedMachine
+from tailrace.simulation.transport import Transport
 
 See = Callable[[SimulatedHost], None]
 
 
+class Staging(NamedTuple):
+    """What machines need whose jobs have luggage, as `StagedMachine` takes it."""
+
+    on_freed: See
+    on_refused: OnEnd
+    transport: Transport
+    bags: Sequence[Luggage]
+
+
 class Machinery:
-    def __init__(self, engine: Engine, streams: Streams, on_end: OnEnd) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        streams: Streams,
+        network: Network,
+        on_end: OnEnd,
+        staging: Staging | None,
+    ) -> None:
         self._engine, self._streams = engine, streams
-        self._on_end = on_end
+        self._on_end, self._staging = on_end, staging
+        self._outages = {
+            site.name: self._site_failures(site.name, site.outages)
+            for site in network.sites
+            if site.outages is not None
+        }
 
     def equip(self, host: SimulatedHost, see: See, since_us: int | None = None) -> None:
         """`see` is called with it whenever its speed has changed. One that is leased lives from
         `since_us` on: until then it only starts."""
         host.speed = self._speed(host.pool, host.number)
-        if host.pool.slots > 1 or host.pool.load or host.pool.pace:
-            machine = host.machine = self._shared(host)
+        pool = host.pool
+        if self._staging or pool.slots > 1 or pool.load or pool.pace:
+            machine = host.machine = self._general(host)
             self._let_change(host, machine, see)
         else:
             host.machine = SingleMachine(
@@ -42,11 +69,18 @@ class Machinery:
         factor = self._streams.stream("spread", pool).values(machines.type.spread, 1, number)
         return float(speed.item(0) / factor.item(0))
 
-    def _shared(self, host: SimulatedHost) -> Machine:
-        machines = host.pool
-        kind = Reservation if machines.sharing == "reserved" else EqualShare
-        return Machine(self._engine, self._on_end, speed=host.speed, slots=machines.slots,
-                       sharing=kind(machines.cores), up=False, tag=host)  # fmt: skip
+    def _general(self, host: SimulatedHost) -> Machine:
+        pool, staging = host.pool, self._staging
+        kind = Reservation if pool.sharing == "reserved" else EqualShare
+        facts: dict[str, Any] = {
+            "speed": host.speed, "slots": pool.slots, "sharing": kind(pool.cores),
+            "up": False, "tag": host,
+        }  # fmt: skip
+        if staging is None:
+            return Machine(self._engine, self._on_end, **facts)
+        if host.site is not None:
+            staging.transport.place(host.name, host.site, pool.link)
+        return StagedMachine(self._engine, self._on_end, *staging, **facts)
 
     def _let_change(self, host: SimulatedHost, machine: Machine, see: See) -> None:
         machines = host.pool
@@ -72,6 +106,15 @@ class Machinery:
             Outages(presence, Cause.OWNER, hours)
         if machines.trace is not None:
             Outages(presence, Cause.FAILURE, machines.trace.outages(host.number))
+        if host.site in self._outages:
+            self._outages[host.site].join(presence)
+
+    def _site_failures(self, site: str, outages: SiteOutages) -> SiteFailures:
+        streams = self._streams.below("site", site)
+        between = streams.stream("between").durations(outages.between)
+        repair = streams.stream("repair").durations(outages.repair)
+        chance = streams.stream("hit").uniforms() if outages.share < 1 else None
+        return SiteFailures(self._engine, between, repair, share=outages.share, chance=chance)
 
     def _alternate(
         self, host: SimulatedHost, law: Alternation, cause: Cause, since_us: int | None

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tailrace.bag.needs import THOUSANDTHS, lacking
+from tailrace.bag.needs import THOUSANDTHS
 from tailrace.bag.rules import read_rules
 from tailrace.bag.strategies import admit_strategies
 from tailrace.bag.tables import Origin, Table, read_toml
@@ -30,12 +30,20 @@ from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
 from tailrace.quantities import duration_us, price
 from tailrace.scheduler import strategies
 from tailrace.simulation.changes import read_change
-from tailrace.simulation.checks import check_end, check_pool
+from tailrace.simulation.checks import (
+    check_bag,
+    check_end,
+    check_pool,
+    check_sites,
+    check_stop,
+    check_ways,
+)
 from tailrace.simulation.eventsfile import read_events_of
-from tailrace.simulation.keys import check_arrivals
+from tailrace.simulation.files import read_files
 from tailrace.simulation.keys import read_arrivals_of as _arrivals
 from tailrace.simulation.keys import read_count as _count
 from tailrace.simulation.keys import read_law_of as _law
+from tailrace.simulation.keys import read_share as _share
 from tailrace.simulation.keys import some_time as _some_time
 from tailrace.simulation.laws import Constant
 from tailrace.simulation.laws.reading import Place, number
@@ -51,6 +59,7 @@ from tailrace.simulation.scenario import (
     Stopping,
     Tasks,
 )
+from tailrace.simulation.sites import read_link, read_network, read_sites
 from tailrace.simulation.workload import Given, MachineType
 
 
@@ -72,17 +81,20 @@ def read_scenario(
     place = Place(table.origin, (), folder)
     name = table.take("name", str) or Path(shown).stem
     stop, news = _stop(table.table("stop", '{ time = "1w" }')), _news(table, place)
-    dispatch_us = table.read("dispatch", duration_us, 0)
+    dispatch_us, query_us = (table.read(key, duration_us, 0) for key in ("dispatch", "query"))
+    network = read_network(table, place)
     pools = tuple(_pool(inner, place) for inner in _named(table, "pools"))
     read = [(inner, tasks) for inner in _named(table, "bags") for tasks in _bags(inner, place)]
     bags = tuple(tasks for _, tasks in read)
     events = read_events_of(table, folder, [one.terms.name for one in pools], len(bags))
     table.finish()
     for inner, tasks in read:
-        _check_bag(inner, tasks, pools)
-        check_end(inner, tasks, pools, stop)
-    _check_stop(table, stop, bags)
-    return Scenario(pools, bags, name, stop, news, dispatch_us, events)
+        check_bag(inner, tasks, pools)
+        check_end(inner, tasks, pools, network, stop)
+        check_ways(inner, tasks, pools, network)
+    check_sites(table, pools, network)
+    check_stop(table, stop, bags)
+    return Scenario(pools, bags, name, stop, news, dispatch_us, events, query_us, network)
 
 
 def _named(table: Table, key: str) -> list[Table]:
@@ -137,6 +149,8 @@ def _pool(table: Table, place: Place) -> Machines:
         trace=trace,
         load=read_change(table, "load", "share", place),
         pace=read_change(table, "pace", "factor", place),
+        sites=read_sites(table),
+        link=read_link(table, "link"),
         returns=_share(table, "returns"),
         detection=Detection(table.choice("detection", tuple(Detection), Detection.SILENT)),
     )
@@ -189,13 +203,6 @@ def _alternation(table: Table, here: str, away: str, place: Place) -> Alternatio
     return Alternation(first, second, notice)
 
 
-def _share(table: Table, key: str, default: float = 1.0) -> float:
-    value = table.read(key, number, default)
-    if not 0 <= value <= 1:
-        raise table.bad(key, f"{table.label(key)} is {value:g}", "it is a share between 0 and 1")
-    return value
-
-
 # bags
 
 
@@ -205,7 +212,7 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     submitted = table.read("at", duration_us, 0)
     even = table.choice("draw", ("independent", "even"), "independent") == "even"
     failing = _failures(table.table("failing"), place, lots)
-    arrivals = _arrivals(table, place)
+    arrivals, files = _arrivals(table, place), read_files(table, place)
     given = "needs" in table
     rules = read_rules(table, str(table.path[-1]))
     admit_strategies(rules, table, strategies.admit)
@@ -215,7 +222,7 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
         raise table.bad("needs", "needs beside processors of the jobs", "keep one of them")
     return [
         Tasks(_bag_terms(lot, rules, trial_us), lot.lengths, lot.arrivals or arrivals, submitted,
-              even, failing)
+              even, failing, files)
         for lot in lots
     ]  # fmt: skip
 
@@ -239,32 +246,3 @@ def _failures(table: Table, place: Place, lots: list[Lot]) -> Failures:
     failing = Failures(*shares, _law(table, "length", place, None))
     table.finish()
     return failing
-
-
-# what all must agree with
-
-
-def _check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
-    """A pool that is not there, or a task that fits nowhere, would be waited for without end."""
-    terms = tasks.terms
-    known = [machines.terms.name for machines in pools]
-    for name in terms.pools:
-        if name not in known:
-            remedy = f"the pools are {', '.join(known)}"
-            raise table.bad("pools", f"there is no pool {name!r}", remedy)
-    check_arrivals(table, tasks.arrivals, terms.count)
-    may = [pool for pool in pools if not terms.pools or pool.terms.name in terms.pools]
-    lacks = [lacking(terms.needs, {"cores": pool.slots * THOUSANDTHS}) for pool in may]
-    if all(lacks):
-        message = f"no machine has room for a task of bag {terms.name}: {lacks[0]}"
-        raise table.origin.bad(table.path, message, "lower its needs, or give a pool more slots")
-
-
-def _check_stop(table: Table, stop: Stopping, bags: tuple[Tasks, ...]) -> None:
-    """One that never comes."""
-    wanted, there = stop.tasks, sum(tasks.terms.count for tasks in bags)
-    if wanted is not None and wanted > there:
-        raise table.origin.bad(
-            ("stop", "tasks"), f"it stops after {wanted} tasks, but there are {there}",
-            "lower it, or give the bags more tasks",
-        )  # fmt: skip

@@ -14,8 +14,10 @@ from tailrace.pools.terms import Pool
 from tailrace.simulation.arrivals import Arrivals, AtOnce
 from tailrace.simulation.changes import Change
 from tailrace.simulation.drawn import Events
+from tailrace.simulation.files import NO_FILES, Files
 from tailrace.simulation.laws import Constant, Law
 from tailrace.simulation.lives import Hours, Recorded
+from tailrace.simulation.sites import LinkTerms, Network
 from tailrace.simulation.workload import REFERENCE, Given, MachineType
 
 ONE = Constant(1.0)
@@ -55,6 +57,8 @@ class Machines(msgspec.Struct, frozen=True):
     trace: Recorded | None = None
     load: Change | None = None  # the share of a machine that others use
     pace: Change | None = None  # a factor of its speed
+    sites: tuple[str, ...] = ()  # where they stand, in turn
+    link: LinkTerms | None = None  # of each to its site
     returns: float = 1.0  # the share of attempts that ever come back
     detection: Detection = Detection.SILENT
 
@@ -76,6 +80,7 @@ class Tasks(msgspec.Struct, frozen=True):
     submitted_us: int = 0
     even: bool = False  # lengths are the quantiles of their law, one for each task
     failing: Failures = Failures()
+    files: Files = NO_FILES
 
 
 class Stopping(msgspec.Struct, frozen=True):
@@ -100,3 +105,5 @@ class Scenario(msgspec.Struct, frozen=True):
     news: News = News()
     dispatch_us: int = 0  # from the decision to the machine
     events: Events | None = None  # that are known, instead of drawn
+    query_us: int = 0  # asking for the state of the machines, before the dispatch
+    network: Network = Network()

@@ -124,10 +124,8 @@ def _machine(host: SimulatedHost, now: int) -> dict[str, float]:
 
 def links(world: World) -> list[Part]:
     """Each of them; none without a network."""
-    there: Sequence[Link] = ()
-    return [
-        Part(link.name, link.reach.value, link_figures(link, world.engine.now)) for link in there
-    ]
+    now = world.engine.now
+    return [Part(link.name, link.reach.value, link_figures(link, now)) for link in world.links]
 
 
 def link_figures(link: Link, now: int) -> dict[str, float]:

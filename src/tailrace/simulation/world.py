@@ -25,11 +25,15 @@ from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank, Stop
 from tailrace.simulation.host import SimulatedHost
 from tailrace.simulation.leasing import Leasing
-from tailrace.simulation.machinery import Machinery
+from tailrace.simulation.luggage import luggage_of
+from tailrace.simulation.machinery import Machinery, Staging
+from tailrace.simulation.network import Link
 from tailrace.simulation.population import Population
 from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.storage import Storage
 from tailrace.simulation.submissions import Submissions
 from tailrace.simulation.telling import Teller, Watch
+from tailrace.simulation.transport import Transport
 
 LOOK_US = 60_000_000
 
@@ -63,7 +67,12 @@ class World:
         bags = self._submissions = Submissions(scenario, engine, streams, teller)
         self.records = bags.records
         attempts = Attempts(scenario, engine, streams, teller, self.hosts, bags.records)
-        machinery = Machinery(engine, streams, attempts.ended)
+        self._luggage = luggage_of(scenario, streams)
+        self._transport = Transport(engine, scenario.network)
+        staging = Staging(attempts.freed, attempts.refused, self._transport, self._luggage)
+        machinery = Machinery(
+            engine, streams, scenario.network, attempts.ended, staging if self._luggage else None
+        )
         population = Population(
             engine, streams, teller, attempts, machinery, bags.works, self.hosts
         )
@@ -91,6 +100,8 @@ class World:
     def _settle(self, end: Settle) -> None:
         succeeded = end.outcome is Outcome.SUCCEEDED
         self.records[end.bag - 1].settle(end.index, self.engine.now, succeeded=succeeded)
+        if self._luggage:
+            self._luggage[end.bag - 1].forget(end.index, self._transport.storage)
         self._left -= 1
         if not self._left:
             self.engine.stop()
@@ -109,6 +120,15 @@ class World:
             self.engine.stop()
         else:
             self.engine.put(self.engine.now + LOOK_US, Rank.WATCH, self._end_if_all_rest)
+
+    @property
+    def links(self) -> list[Link]:
+        """Of its network, with what went over each."""
+        return self._transport.links()
+
+    @property
+    def storage(self) -> Storage:
+        return self._transport.storage
 
     @property
     def told(self) -> int:

@@ -1,0 +1,85 @@
+"""What travels with the tasks of a running world, and what is saved of them on the way."""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.files import NO_FILES, Files
+from tailrace.simulation.host import Sent
+from tailrace.simulation.job import Job
+from tailrace.simulation.laws import Law
+from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.storage import Storage
+
+
+class Luggage:
+    """Of the tasks of one bag, in a running world."""
+
+    def __init__(self, files: Files, count: int, cores: int, streams: Streams) -> None:
+        self.cores = cores  # thousandths that each of its tasks takes
+        self.saving = files.saving
+        self._inputs = _sizes(files.input, count, streams, "input")
+        self._outputs = _sizes(files.output, count, streams, "output")
+        self._saved: dict[int, float] = {}  # by task: the share of its work that is available
+        self._kept = bytearray(count)  # its output is stored
+        self._over = bytearray(count)  # it has its result
+
+    def input(self, index: int) -> int:
+        """With the checkpoint from which it goes on."""
+        size = self._inputs[index] if self._inputs else 0
+        return size + self.saving.size if self.saving and index in self._saved else size
+
+    def output(self, index: int) -> int:
+        return self._outputs[index] if self._outputs else 0
+
+    def resume(self, job: Job) -> None:
+        """Work differs between kinds of machines, so that its share is what carries over."""
+        sent: Sent = job.tag
+        job.saved = self._saved.get(sent.index, 0.0) * job.work
+
+    def recovery_us(self, job: Job) -> int:
+        return self.saving.recovery_us if self.saving and job.saved else 0
+
+    def save(self, job: Job, storage: Storage) -> None:
+        """Its checkpoint is available, in the place of an older one."""
+        sent: Sent = job.tag
+        share, known = job.saved / job.work, self._saved.get(sent.index)
+        if self.saving is None or self._over[sent.index]:
+            return
+        if known is None and not storage.store(self.saving.size):
+            job.saved = 0.0  # there was no room for it
+        elif known is None or share > known:
+            self._saved[sent.index] = share
+
+    def forget(self, index: int, storage: Storage) -> None:
+        """It has its result: nobody goes on from its checkpoint."""
+        self._over[index] = 1
+        if self._saved.pop(index, None) is not None and self.saving is not None:
+            storage.remove(self.saving.size)
+
+    def keep(self, index: int, storage: Storage) -> None:
+        """The output has arrived; a second one of the same task takes the place of the first."""
+        if self._kept[index]:
+            storage.remove(self.output(index))
+        self._kept[index] = 1
+
+
+def _sizes(law: Law | None, count: int, streams: Streams, name: str) -> array[int] | None:
+    if law is None:
+        return None
+    drawn = np.maximum(np.rint(streams.stream(name).values(law, count)), 0).astype(np.int64)
+    return array("q", drawn.tobytes())
+
+
+def luggage_of(scenario: Scenario, streams: Streams) -> list[Luggage]:
+    """Of each bag; none at all if no bag has any."""
+    if all(tasks.files == NO_FILES for tasks in scenario.bags):
+        return []
+    return [
+        Luggage(tasks.files, tasks.terms.count, tasks.terms.needs.get("cores", 0),
+                streams.below("bag", number))
+        for number, tasks in enumerate(scenario.bags, 1)
+    ]  # fmt: skip
