@@ -104,6 +104,11 @@ def price(written: str) -> Price:
     return Price(unit, micros * _TIME["h"] // _TIME_WORDS[per.strip().lower()])
 
 
+def price_unit_us(written: str) -> int:
+    """The time a price is for, which is billed whole unless another is named: `"0.10 USD/h"`."""
+    return _TIME_WORDS[str(written).partition("/")[2].strip().lower()]
+
+
 def show_duration(us: int) -> str:
     """Exact, and read back by `duration_us`: 5_400_000_000 → `"1h30m"`."""
     if us == 0:

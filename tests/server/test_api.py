@@ -15,14 +15,17 @@ from tailrace.bag.bagfile import bag_from_commands
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.batch import Batch
-from tailrace.server.embedded import Capacity, Embedded
+from tailrace.server.embedded import Embedded
+from tailrace.server.local_pool import Capacity, LocalPool
 
 Ask = Callable[..., Any]
 
 
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[tuple[Embedded, Ask]]:
-    async with Embedded(folder / ".tailrace", Pool("local"), Capacity(cores=1)) as server:
+    async with Embedded(
+        folder / ".tailrace", (LocalPool(Pool("local"), Capacity(cores=1)),)
+    ) as server:
         owner = json.loads((folder / ".tailrace/server.json").read_text())
 
         def ask(method: str, path: str, body: Any = None, token: str = owner["token"]) -> Any:

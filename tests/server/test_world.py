@@ -15,7 +15,8 @@ from tailrace.scheduler.events import BagChanged, Change
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server import world as worlds
 from tailrace.server.batch import Batch
-from tailrace.server.embedded import Capacity, Embedded
+from tailrace.server.embedded import Embedded
+from tailrace.server.local_pool import Capacity, LocalPool
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _server(folder: Path) -> Embedded:
-    return Embedded(folder / ".tailrace", Pool("local"), Capacity(cores=1))
+    return Embedded(folder / ".tailrace", (LocalPool(Pool("local"), Capacity(cores=1)),))
 
 
 def _fail(server: Embedded, *numbers: int, after: bool = False) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
 from tailrace.bag.tables import near
 from tailrace.cli import screen, settings
+from tailrace.cli.pools import describe
 from tailrace.cli.setting import SETTINGS
 from tailrace.errors import BadInput
 
@@ -27,14 +29,27 @@ def command(name: str | None, bag_file: Path | None, as_json: bool) -> int:
     if name is not None:
         click.echo(_one(found, name))
     elif as_json:
-        told = {key: {"value": given.value, "from": given.origin} for key, given in found.items()}
+        told = {
+            key: {"value": _plain(given.value), "from": given.origin}
+            for key, given in found.items()
+        }
         click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
     else:
         _show(found)
     return 0
 
 
+def _plain(value: Any) -> Any:
+    """Pools in words; all else is plain already."""
+    if not isinstance(value, dict):
+        return value
+    return {name: describe(pool) for name, pool in value.items()}
+
+
 def _one(found: settings.Layer, name: str) -> str:
+    pool = found[settings.POOLS].value.get(name.removeprefix("pools."))
+    if name.startswith("pools.") and pool is not None:
+        return describe(pool)
     if name not in SETTINGS:
         known = ", ".join(SETTINGS)
         remedy = f"There are: {known}{near(name, list(SETTINGS))}"
@@ -46,6 +61,11 @@ def _show(found: settings.Layer) -> None:
     rows = [
         (name, setting.show(found[name].value), found[name].origin, setting.about)
         for name, setting in SETTINGS.items()
+    ]
+    pools = found[settings.POOLS]
+    rows += [
+        (f"pools.{name}", describe(pool), pools.origin, "a pool of this machine")
+        for name, pool in pools.value.items()
     ]
     screen.print_table(screen.table(("setting", "value", "from", "what it is"), rows))
     read = settings.files(Path.cwd())

@@ -8,7 +8,7 @@ above the nearest `tailrace.toml` upwards, that above the user's own file
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,17 @@ from msgspec.structs import replace
 
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.textfile import read_text
+from tailrace.cli.pools import Described, Pools, read_pools, rehearsal
 from tailrace.cli.setting import SETTINGS, Setting
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing, Pool
 from tailrace.quantities import duration_us, money
+from tailrace.server.local_pool import Capacity, LocalPool
 
 PROJECT = "tailrace.toml"
 DEFAULT = "default"
 LOCAL = "local"  # the pool of this machine
+POOLS = "pools"  # a table of tables, so that it is in files alone
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal: bool
     color: str
     report: bool | None  # None: when the run was long enough to be worth it
+    pools: Pools  # of this machine; none: it is one machine, as it is
     origins: dict[str, str]
 
     def origin(self, name: str) -> str:
@@ -67,9 +71,34 @@ def load(flags: Mapping[str, Any], folder: Path, bag_file: Path | None = None) -
 def gather(flags: Mapping[str, Any], folder: Path, bag_file: Path | None = None) -> Layer:
     """All layers are read, so that a fault in one is told even where another stands above it."""
     merged = {name: Given(setting.default, DEFAULT) for name, setting in SETTINGS.items()}
+    merged[POOLS] = Given({}, DEFAULT)
     for layer in reversed(list(_layers(flags, folder, bag_file))):
         merged.update(layer)
     return merged
+
+
+Agreed = Callable[[str], Billing | None]  # of a pool: its terms when the bag ran last
+
+
+def pools(settings: Settings, agreed: Agreed = lambda pool: None) -> tuple[LocalPool, ...]:
+    """Those that are described; else this machine, as it is. What was agreed when a bag ran last
+    holds until its owner says otherwise where he stands."""
+    if not settings.pools:
+        capacity = Capacity(settings.cores, settings.memory)
+        return (LocalPool(local_pool(settings, agreed(LOCAL)), capacity),)
+    if settings.said_now("price"):
+        remedy = f"give each its price in {settings.origin(POOLS)}, or remove the pools there"
+        raise BadInput("a price for this machine, which is described as pools", remedy=remedy)
+    return tuple(_rehearsed(one, settings, agreed(one.name)) for one in settings.pools.values())
+
+
+def _rehearsed(pool: Described, settings: Settings, agreed: Billing | None) -> LocalPool:
+    terms = replace(pool.machines.terms, driver="local")
+    if agreed is not None:
+        terms = replace(terms, billing=agreed)
+    cores = settings.cores if pool.cores is None else pool.cores
+    memory = settings.memory if pool.memory is None else pool.memory
+    return LocalPool(terms, Capacity(cores, memory), rehearsal(pool))
 
 
 def local_pool(settings: Settings, agreed: Billing | None = None) -> Pool:
@@ -149,16 +178,21 @@ def _from_bag(path: Path) -> Layer:
     text = read_text(path, str(path))
     origin = Origin(str(path), text)
     table = Table(read_toml(text, str(path)), origin).table("settings")
-    return _from_table(table, ("settings",))
+    return _from_table(table, ("settings",), path.absolute().parent)
 
 
 def _from_file(path: Path) -> Layer:
     text = read_text(path, str(path))
-    return _from_table(Table(read_toml(text, str(path)), Origin(str(path), text)), ())
+    table = Table(read_toml(text, str(path)), Origin(str(path), text))
+    return _from_table(table, (), path.absolute().parent)
 
 
-def _from_table(table: Table, above: tuple[str, ...]) -> Layer:
+def _from_table(table: Table, above: tuple[str, ...], folder: Path) -> Layer:
     found = dict(_taken(table, SETTINGS.values(), above))
+    if POOLS in table:
+        place = table.bad(POOLS, "")  # knows file and line
+        read = read_pools(table.table(POOLS), folder)
+        found[POOLS] = Given(read, f"{place.file}:{place.line}")
     table.finish()
     return found
 

@@ -15,15 +15,18 @@ from tailrace.bag.needs import fits, lacking
 from tailrace.cli import place, settings
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.live import view_for
+from tailrace.cli.pools import refuse_unknown
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.cli.screen import plain
 from tailrace.errors import BadInput, Exit, StoreBusy
-from tailrace.pools.terms import Billing, Pool
+from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
 from tailrace.report.words import count, duration
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.embedded import Capacity, Embedded
+from tailrace.server.embedded import Embedded
+from tailrace.server.local_pool import LocalPool
 
+Pools = tuple[LocalPool, ...]
 REPORT_AFTER_S = 10.0
 OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False}  # of a plain run
 
@@ -39,45 +42,55 @@ def prepare(bag: Bag, options: dict[str, Any]) -> settings.Settings:
 def start(bag: Bag, options: dict[str, Any]) -> int:
     loaded = prepare(bag, options)
     folder = place.for_run(Path(bag.spec.folder))
-    pool = settings.local_pool(loaded)
-    _note_unbound(bag, pool, _sayer(options["quiet"]))
-    return drive(folder, loaded, pool, options, lambda server: server.submit(bag))
+    pools = settings.pools(loaded)
+    _note_unbound(bag, pools, _sayer(options["quiet"]))
+    return drive(folder, loaded, pools, options, lambda server: server.submit(bag))
 
 
-def _note_unbound(bag: Bag, pool: Pool, say: Callable[[str], None]) -> None:
+def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
     """A budget in a unit that nothing is paid in holds back nothing."""
-    paid = pool.billing.currency if pool.billing.price else None
+    bills = [pool.terms.billing for pool in pools]
+    paid = ", ".join(dict.fromkeys(bill.currency for bill in bills if bill.price))
     for unit, micros in bag.spec.budget.items():
-        if unit != paid:
-            free = "costs nothing" if paid is None else f"is paid in {paid}"
+        if unit not in paid.split(", "):
+            free = f"is paid in {paid}" if paid else "costs nothing"
             budget, price = show_money(unit, micros), f"--price '0.10 {unit}/h'"
             say(f"this machine {free}, so that the budget of {budget} does not bind; see {price}")
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
-    bag_file, agreed = _submitted(folder, number)
+    bag_file, submitted_us = _submitted(folder, number)
     loaded = settings.load(_flags(options), folder.parent, bag_file)
-    pool = settings.local_pool(loaded, agreed)
+    pools = settings.pools(loaded, lambda pool: _agreed(folder, number, pool, submitted_us))
 
     def begin(server: Embedded) -> int:
         server.resume(number)
         return number
 
-    return drive(folder, loaded, pool, options, begin)
+    return drive(folder, loaded, pools, options, begin)
 
 
-def _submitted(folder: Path, number: int) -> tuple[Path | None, Billing | None]:
-    """The file whose [settings] the bag was run with, if it is still there, and its price."""
-    from tailrace.server import bills, reading
+def _submitted(folder: Path, number: int) -> tuple[Path | None, int]:
+    """The file whose [settings] the bag was run with, if it is still there, and when."""
+    from tailrace.server import reading
 
     link = reading.open_store(folder)
     try:
         spec, row = reading.content(link, number).spec, reading.bag_row(link, number)
-        agreed = bills.agreed(link, number, settings.LOCAL, row.submitted_us)
     finally:
         link.close()
     file = Path(spec.folder, Path(spec.source).name)
-    return (file if spec.syntax == "braces" and file.is_file() else None), agreed
+    return (file if spec.syntax == "braces" and file.is_file() else None), row.submitted_us
+
+
+def _agreed(folder: Path, number: int, pool: str, submitted_us: int) -> Billing | None:
+    from tailrace.server import bills, reading
+
+    link = reading.open_store(folder)
+    try:
+        return bills.agreed(link, number, pool, submitted_us)
+    finally:
+        link.close()
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
@@ -88,14 +101,13 @@ def _flags(options: dict[str, Any]) -> dict[str, Any]:
 def drive(
     folder: Path,
     loaded: settings.Settings,
-    pool: Pool,
+    pools: Pools,
     options: dict[str, Any],
     begin: Callable[[Embedded], int],
 ) -> int:
     logging.basicConfig(format="tailrace: %(message)s", level=logging.WARNING)
     quiet = options["quiet"] or options["as_json"]
-    capacity = Capacity(loaded.cores, loaded.memory)
-    server = _server(folder, pool, capacity, loaded)
+    server = _server(folder, pools, loaded)
     view = view_for(quiet=quiet)
     say = _sayer(options["quiet"])
     ended = run_to_rest(server, view, say, begin)
@@ -104,9 +116,9 @@ def drive(
     return int(ended.code)
 
 
-def _server(folder: Path, pool: Pool, capacity: Capacity, loaded: settings.Settings) -> Embedded:
+def _server(folder: Path, pools: Pools, loaded: settings.Settings) -> Embedded:
     try:
-        return Embedded(folder, pool, capacity, port=loaded.port, journal=loaded.journal)
+        return Embedded(folder, pools, port=loaded.port, journal=loaded.journal)
     except StoreBusy as busy:
         there = f"`{hint('watch', folder)}`"
         busy.remedy = busy.remedy.replace("`tailrace watch`", there)
@@ -124,22 +136,36 @@ def _wants_report(loaded: settings.Settings, ended: Ended, quiet: bool) -> bool:
 
 def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
     """Nothing is started for a task that no worker here could ever take."""
+    pools = settings.pools(loaded)
+    names = [pool.terms.name for pool in pools]
+    refuse_unknown(bag.spec.pools, names, lambda *told: _bad(bag, ("pools",), *told))
+    needs, admitted = bag.spec.needs, [p for p in pools if _admits(bag, p.terms.name)]
+    there = [_capacity(bag, pool) for pool in admitted]
+    if any(fits(needs, amounts) for amounts in there):
+        return
+    most = max(there, key=lambda amounts: amounts["cores"])
+    lacks = next(name for name, amount in needs.items() if most.get(name, 0) < amount)
+    where = "no task fits on this machine" if not loaded.pools else "no task fits on any machine"
+    remedy = "Lower what each task needs, or run it on a larger machine."
+    raise _bad(bag, ("needs", lacks), f"{where}: {lacking(needs, most)}", remedy)
+
+
+def _admits(bag: Bag, pool: str) -> bool:
+    return not bag.spec.pools or pool in bag.spec.pools
+
+
+def _capacity(bag: Bag, pool: LocalPool) -> dict[str, int]:
     from tailrace.worker.machine import capacity
 
-    needs, there = bag.spec.needs, capacity(bag.spec.folder, loaded.cores, loaded.memory, None)
-    if fits(needs, there):
-        return
-    lacks = next(name for name, amount in needs.items() if there.get(name, 0) < amount)
-    file, line = _place_of_need(bag, lacks)
-    raise BadInput(
-        f"no task fits on this machine: {lacking(needs, there)}",
-        file=file,
-        line=line,
-        remedy="Lower what each task needs, or run it on a larger machine.",
-    )
+    return capacity(bag.spec.folder, pool.capacity.cores, pool.capacity.memory, None)
 
 
-def _place_of_need(bag: Bag, name: str) -> tuple[str | None, int | None]:
+def _bad(bag: Bag, path: tuple[str, ...], message: str, remedy: str) -> BadInput:
+    file, line = _place_of(bag, path)
+    return BadInput(message, file=file, line=line, remedy=remedy)
+
+
+def _place_of(bag: Bag, path: tuple[str, ...]) -> tuple[str | None, int | None]:
     from tailrace.bag.places import Places
 
     if bag.spec.syntax != "braces":
@@ -148,7 +174,7 @@ def _place_of_need(bag: Bag, name: str) -> tuple[str | None, int | None]:
         text = Path(bag.spec.source).read_text()
     except (OSError, UnicodeError):
         return bag.spec.source, None
-    return bag.spec.source, Places(text).line(("needs", name))
+    return bag.spec.source, Places(text).line(path)
 
 
 def _sayer(quiet: bool) -> Callable[[str], None]:

@@ -6,12 +6,14 @@ looks at `ends_us`. A server that is stopped but not dead (SIGSTOP) holds the pi
 no end until it goes on.
 
 Each place (`workers/1`, `workers/2`, …) keeps its folder from run to run: a new worker there first
-delivers what an earlier one had spooled.
+delivers what an earlier one had spooled. In a rehearsal each lease is a machine of its own: its
+place has the lease's number, and goes with it.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -52,6 +54,8 @@ class LocalDriver:
         self._closed = False
         self.capacity: list[str] = []  # arguments that bound what a worker offers
         self.environment = dict(os.environ)  # of the workers, and so of their tasks
+        self.speed: Callable[[int], float] = lambda lease: 1.0
+        self.keeps_places = True
         self.before_start: Callable[[int], None] = lambda lease: None
 
     def start(self, lease: int, ends_us: int) -> None:
@@ -59,7 +63,7 @@ class LocalDriver:
             if lease in self._workers or self._closed:
                 return
             self.before_start(lease)
-            place = self._free_place()
+            place = self._free_place() if self.keeps_places else lease
             self._workers[lease] = worker = self._spawn(lease, place)
         threading.Thread(target=self._watch, args=(lease, worker), daemon=True).start()
 
@@ -93,7 +97,7 @@ class LocalDriver:
         return [
             sys.executable, "-I", "-S", "-c", WORKER, PACKAGES, "--server", self._address,
             "--folder", str(folder), "--pool", self._pool, "--lease", str(lease),
-            "--tied", str(tie), *self.capacity,
+            "--tied", str(tie), "--speed", f"{self.speed(lease):g}", *self.capacity,
         ]  # fmt: skip
 
     def _watch(self, lease: int, worker: Worker) -> None:
@@ -101,7 +105,10 @@ class LocalDriver:
         with self._guard:
             del self._workers[lease]
         os.close(worker.tie)
-        self._gone(lease, self._why(code, worker))
+        why = self._why(code, worker)
+        if not self.keeps_places:
+            shutil.rmtree(self._folder / str(worker.place), ignore_errors=True)
+        self._gone(lease, why)
 
     def _why(self, code: int, worker: Worker) -> str:
         """Nothing when it did as it was told: then the lease knows why."""
@@ -123,6 +130,13 @@ class LocalDriver:
         timer = threading.Timer(KILL_AFTER_S, _signal, (worker, signal.SIGKILL))
         timer.daemon = True
         timer.start()
+
+    def signal(self, lease: int, number: int) -> None:
+        """Something happens to its machine that nobody here has decided."""
+        with self._guard:
+            worker = self._workers.get(lease)
+        if worker is not None and worker.process.poll() is None:
+            worker.process.send_signal(number)
 
     def list(self) -> list[int]:
         with self._guard:

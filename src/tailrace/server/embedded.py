@@ -6,17 +6,13 @@ import asyncio
 import secrets
 from pathlib import Path
 
-import msgspec
-
 from tailrace.bag.bag import Bag
-from tailrace.drivers.local import LocalDriver
-from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.app import App
 from tailrace.server.batch import NewBag
-from tailrace.server.environments import Environments
 from tailrace.server.http import http_server, listen
+from tailrace.server.local_pool import LocalPool
 from tailrace.server.world import World
 
 RESTING = (
@@ -29,52 +25,31 @@ RESTING = (
 GLANCE_S = 0.02
 
 
-class Capacity(msgspec.Struct, frozen=True):
-    """What workers of this machine may use; None: all there is."""
-
-    cores: float | None = None
-    memory: int | None = None
-
-    def arguments(self) -> list[str]:
-        cores = [] if self.cores is None else ["--cores", f"{self.cores:g}"]
-        memory = [] if self.memory is None else ["--memory", str(self.memory)]
-        return cores + memory
-
-
 class Embedded:
     """Use as an async context; then `submit` or `resume`, and wait for `rest`."""
 
     def __init__(
         self,
         folder: Path,
-        pool: Pool,
-        capacity: Capacity,
+        pools: tuple[LocalPool, ...],
         *,
         port: int = 0,
         journal: bool = True,
         check: bool = False,
     ) -> None:
         self._sock = listen(port)
-        self._pool = pool
-        self.world = World(folder, (pool,), check=check, journal=journal)
+        self._pools = pools
+        terms = tuple(pool.terms for pool in pools)
+        self.world = World(folder, terms, check=check, journal=journal)
         self.address = f"http://127.0.0.1:{self._sock.getsockname()[1]}"
         self._token = secrets.token_urlsafe(32)
-        self._capacity = capacity
         self._kill = False
 
     async def __aenter__(self) -> Embedded:
         world = self.world
-        driver = LocalDriver(
-            world.folder / "workers",
-            self._pool.name,
-            self.address,
-            self._token,
-            world.machines.gone,
-        )
-        driver.capacity = self._capacity.arguments()
-        kept = Environments(world.folder)
-        driver.before_start = lambda lease: kept.keep(lease, driver.environment)
-        world.machines.drivers[self._pool.name] = driver
+        for pool in self._pools:
+            driver = pool.driver(world.folder, self.address, self._token, world.machines.gone)
+            world.machines.drivers[pool.terms.name] = driver
         world.lock.announce(self.address, self._token)
         self._http = http_server(App(world, self._token))
         self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))

@@ -27,7 +27,7 @@ from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
-from tailrace.quantities import duration_us, price
+from tailrace.quantities import duration_us, price, price_unit_us
 from tailrace.scheduler import strategies
 from tailrace.simulation.changes import read_change
 from tailrace.simulation.checks import (
@@ -83,7 +83,7 @@ def read_scenario(
     stop, news = _stop(table.table("stop", '{ time = "1w" }')), _news(table, place)
     dispatch_us, query_us = (table.read(key, duration_us, 0) for key in ("dispatch", "query"))
     network = read_network(table, place)
-    pools = tuple(_pool(inner, place) for inner in _named(table, "pools"))
+    pools = tuple(read_pool(inner, place) for inner in _named(table, "pools"))
     read = [(inner, tasks) for inner in _named(table, "bags") for tasks in _bags(inner, place)]
     bags = tuple(tasks for _, tasks in read)
     events = read_events_of(table, folder, [one.terms.name for one in pools], len(bags))
@@ -129,7 +129,7 @@ def _news(around: Table, place: Place) -> News:
 # pools
 
 
-def _pool(table: Table, place: Place) -> Machines:
+def read_pool(table: Table, place: Place) -> Machines:
     cores = _count(table, "cores", 1, least=1)
     terms, trace = _terms(table), read_trace(table, place)
     nodes = len(trace.away) if trace is not None and not terms.max else 0
@@ -163,17 +163,10 @@ def _pool(table: Table, place: Place) -> Machines:
 
 
 def _terms(table: Table) -> Pool:
-    per_hour = table.read("price", lambda written: price(str(written)), None)
-    unit_us = table.read("unit", _some_time, None) or HOUR_US
-    minimum_us = table.read("minimum", duration_us, 0)
-    billing = Billing()
-    if per_hour is not None:
-        micros = per_hour.micros * unit_us // HOUR_US
-        billing = Billing(micros, per_hour.unit, unit_us, minimum_us)
     return Pool(
         str(table.path[-1]),
         driver="simulated",
-        billing=billing,
+        billing=_billing(table),
         max=_count(table, "max", 0),
         lease_us=table.read("lease", _some_time, None) or HOUR_US,
         silent_after_us=table.read("silent_after", _some_time, None) or 60_000_000,
@@ -181,6 +174,17 @@ def _terms(table: Table) -> Pool:
         reliable=table.take("reliable", bool) is not False,
         min_timeout_us=table.read("min_timeout", duration_us, 0),
     )
+
+
+def _billing(table: Table) -> Billing:
+    written = table.peek("price")
+    per_hour = table.read("price", lambda price_: price(str(price_)), None)
+    unit_us = table.read("unit", _some_time, None)
+    minimum_us = table.read("minimum", duration_us, 0)
+    if per_hour is None:
+        return Billing()
+    unit_us = unit_us or price_unit_us(written)
+    return Billing(per_hour.micros * unit_us // HOUR_US, per_hour.unit, unit_us, minimum_us)
 
 
 def _type(table: Table, place: Place) -> MachineType:

@@ -1,0 +1,106 @@
+"""Pools of this machine, described in `tailrace.toml`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.conftest import ask
+
+from tailrace.cli import settings
+from tailrace.cli.pools import rehearsal
+from tailrace.errors import BadInput
+from tailrace.pools.terms import Billing
+
+SPOT = """
+[pools.spot]
+price = "0.03 USD/min"
+max = 3
+cores = 2
+reliable = false
+startup = { law = "uniform", from = 1, to = 2 }
+up = { law = "exponential", mean = "10m" }
+notice = "30s"
+speed = 1.5
+seed = 7
+
+[pools.owned]
+price = "1.20 USD/h"
+unit = "15m"
+"""
+
+
+def load(folder: Path, text: str) -> settings.Settings:
+    (folder / "tailrace.toml").write_text(text)
+    return settings.load({"cores": 1}, folder)
+
+
+def test_terms_are_those_of_a_scenario(tmp_path: Path):
+    spot, owned = settings.pools(load(tmp_path, SPOT))
+    assert (spot.terms.name, spot.terms.max, spot.terms.reliable) == ("spot", 3, False)
+    assert spot.terms.billing == Billing(30_000, "USD", 60_000_000)
+    assert owned.terms.billing == Billing(300_000, "USD", 15 * 60_000_000)
+    assert (spot.capacity.cores, owned.capacity.cores) == (2, 1)
+    assert spot.rehearsal and spot.rehearsal.notice_us == 30_000_000
+    assert spot.rehearsal.speed(1) == 1.5
+
+
+def test_a_lease_has_the_same_fate_whenever_it_is_asked_for(tmp_path: Path):
+    spot = load(tmp_path, SPOT).pools["spot"]
+    first, again = rehearsal(spot), rehearsal(spot)
+    assert [first.life_us(n) for n in (3, 1, 2)] == [again.life_us(n) for n in (3, 1, 2)]
+    lives = np.array([first.life_us(n) or 0 for n in range(1, 2001)]) / 1e6
+    assert abs(lives.mean() - 600) < 5 * 600 / 2000**0.5
+    starts = [first.startup_us(n) for n in range(1, 200)]
+    assert 1_000_000 <= min(starts) < 1_100_000 and 1_900_000 < max(starts) <= 2_000_000
+    other = rehearsal(load(tmp_path, SPOT.replace("seed = 7", "seed = 8")).pools["spot"])
+    assert first.life_us(1) != other.life_us(1)
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "remedy"),
+    [
+        ("mox = 2", "unknown key pools.spot.mox", "did you mean max?"),
+        ("max = 0", "pool spot has no machines", "give max = 1 or more"),
+        (
+            "machines = 2",
+            "unknown key pools.spot.machines",
+            "a pool of this machine takes driver, max",
+        ),
+        ('driver = "cloud"', "pools.spot.driver is 'cloud'", 'it may be "local"'),
+        ('up = { law = "expo", mean = 3 }', "there is no law 'expo'", "exponential"),
+        ("up = { law = 'exponential', mean = -3 }", "-3", "exponential"),
+        ('notice = "1m"', "notice without up", "say how long it is up"),
+        ('price = "cheap"', "is not a price such as 0.10 USD/h", ""),
+        ("speed = 0", "speed", "above 0"),
+    ],
+)
+def test_what_cannot_be_is_told_with_its_line(line: str, said: str, remedy: str, tmp_path: Path):
+    with pytest.raises(BadInput) as fault:
+        load(tmp_path, f"\n[pools.spot]\n{line}\n")
+    assert said in fault.value.message and remedy in str(fault.value)
+    assert (fault.value.file, fault.value.line) == (str(tmp_path / "tailrace.toml"), 3)
+
+
+def test_the_commands_know_them(tmp_path: Path):
+    (tmp_path / "tailrace.toml").write_text(SPOT)
+    told = ask(tmp_path, "config", "pools.spot").out
+    assert told.startswith("3 machines, 0.03 USD per minute, 2 cores each, start-up 1.5s")
+    assert "1.20 USD/h" not in told and "fails after 10m" in told
+    assert ask(tmp_path, "config", "--json").json["pools"]["value"]["owned"].startswith("1 machine")
+    bag = tmp_path / "bag.toml"
+    bag.write_text('command = "true"\n\npools = ["sopt"]\n')
+    wrong = ask(tmp_path, "check")
+    assert wrong.code == 2 and "bag.toml:3: there is no pool 'sopt'" in wrong.err
+    bag.write_text('command = "true"\n[needs]\ncores = 3\n')
+    wrong = ask(tmp_path, "check")
+    assert wrong.code == 2 and "bag.toml:3: no task fits on any machine" in wrong.err
+    wrong = ask(tmp_path, "run", "--price", "1 USD/h", "--", "true", "{}", ":::", "1")
+    assert wrong.code == 2 and "give each its price in" in wrong.err
+
+
+def test_what_was_agreed_holds_when_a_bag_goes_on(tmp_path: Path):
+    spot, owned = settings.pools(load(tmp_path, SPOT), {"spot": Billing(5)}.get)
+    assert spot.terms.billing == Billing(5)
+    assert owned.terms.billing.price == 300_000

@@ -1,0 +1,100 @@
+"""Pools that are rehearsed on this machine: several machines, some of which really die."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+import pytest
+
+from .conftest import Folder
+
+THREE = """
+[pools.local]
+max = 3
+cores = 1
+"""
+MIXED = """
+[pools.spot]
+price = "0.06 USD/min"
+max = 2
+cores = 1
+reliable = false
+up = {up}
+{more}
+
+[pools.owned]
+price = "0.60 USD/min"
+cores = 1
+speed = 2
+startup = "0.2s"
+"""
+# Tasks of 1.5 s do not end on machines that live 1.2 s; they do on the one that is twice as fast.
+NAPS = """
+command = '''
+sleep "$(awk 'BEGIN {{ print {seconds} / ENVIRON["TAILRACE_SPEED"] }}')"
+echo "{{\\"speed\\": $TAILRACE_SPEED}}"
+'''
+repeatable = true
+[parameters]
+seconds = [0.1, 0.1, 0.1, 1.5]
+"""
+
+
+def leases(folder: Folder) -> list[dict]:
+    link = sqlite3.connect(folder.path / ".tailrace/store.db")
+    return [json.loads(row) for (row,) in link.execute("SELECT row FROM leases ORDER BY lease")]
+
+
+def attempts(folder: Folder, task: int) -> list[tuple[str, int, str]]:
+    link = sqlite3.connect(folder.path / ".tailrace/store.db")
+    query = "SELECT outcome, accepted, why FROM attempts WHERE idx = ? ORDER BY attempt"
+    return link.execute(query, (task,)).fetchall()
+
+
+def replays(folder: Folder) -> bool:
+    return "identical" in folder.tailrace("replay", "--check").stdout
+
+
+def test_an_idle_machine_repeats_a_straggler_and_the_first_success_wins(folder: Folder):
+    """The first attempt of task 0 would sleep for long; the third machine is busy meanwhile, so
+    that the bag does not end with the straggler."""
+    folder.write("tailrace.toml", THREE)
+    folder.write("bag.toml", 'command = "sh work.sh {n}"\nreplication = "wqr"\nrepeatable = true\n'
+                             "[parameters]\nn = [0, 1, 2]\n")  # fmt: skip
+    folder.write("work.sh", """
+        if [ "$1" = 0 ] && mkdir first; then exec sleep 100; fi
+        if [ "$1" = 2 ]; then exec sleep 2; fi
+    """)  # fmt: skip
+    done = folder.tailrace("run", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert folder.outcomes() == ["succeeded"] * 3
+    first, second = attempts(folder, 0)
+    assert first[:2] == ("cancelled", 0)
+    assert second == ("succeeded", 1, "another beside 1: wqr")
+    assert replays(folder)
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome", "why"),
+    [("", "lost", "its machine failed"), ('notice = "0.5s"', "preempted", "taken away")],
+)
+def test_machines_of_a_failing_pool_are_killed_and_paid(
+    folder: Folder, more: str, outcome: str, why: str
+):
+    folder.write("tailrace.toml", MIXED.format(up='"1.2s"', more=more))
+    folder.write("bag.toml", NAPS)
+    done = folder.tailrace("run", "--quiet", "--budget", "40 USD", "--order", "-seconds")
+    assert done.returncode == 0, done.stderr
+    results = folder.results()
+    assert [result["outcome"] for result in results] == ["succeeded"] * 4
+    long = results[3]
+    assert long["pool"] == "owned" and long["value"] == {"speed": 2}
+    lost = [lease for lease in leases(folder) if why in lease.get("why", "")]
+    assert lost and all(lease["pool"] == "spot" for lease in lost)
+    assert all(lease["gone_us"] - lease["wanted_us"] < 2_500_000 for lease in lost)
+    assert outcome in [one[0] for one in attempts(folder, 3)]
+    bill = 0.06 * sum(lease["pool"] == "spot" for lease in leases(folder)) + 0.6
+    told = json.loads(folder.tailrace("status", "1", "--json").stdout)
+    assert told["spent"] == {"USD": pytest.approx(bill)}
+    assert replays(folder)
