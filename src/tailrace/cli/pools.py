@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from tailrace.simulation.scenario import Machines
 
 KEYS = ("driver", "max", "price", "unit", "minimum", "lease", "reliable", "cores", "memory",
-        "startup", "up", "notice", "speed", "seed", "silent_after", "late_results", "min_timeout")  # fmt: skip
+        "startup", "up", "notice", "speed", "seed", "silent_after", "late_results",
+        "min_timeout")  # fmt: skip
 
 
 class Described(msgspec.Struct, frozen=True):
