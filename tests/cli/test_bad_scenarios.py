@@ -129,6 +129,8 @@ def test_what_would_never_end_is_refused(tmp_path: Path, way: str) -> None:
         (["--expand", "."], "--expand .: is a directory"),
         (["--trace", "t", "--vary", "bags.b.tasks=1,2"], "of one run, but there are 2 scenarios"),
         (["--trace", "-", "--json"], "prints the trace alone"),
+        (["--plot", "runs.gif"], "no picture of this kind is drawn\n  its name ends with .png"),
+        (["--plot", "no/runs.png"], "--plot no/runs.png: there is no folder no"),
         (["--events", "no.csv"], "--events no.csv:"),
         (["no.toml"], "no.toml: there is no such file"),
     ],

@@ -234,3 +234,22 @@ def test_a_trace_has_each_event_and_decision_with_its_time(folder: Path) -> None
         msgspec.json.decode(line) for line in ask(folder, *words, "--trace", "-").out.splitlines()
     ]
     assert [(line["at_s"], *line) for line in alone] == [(line["at_s"], *line) for line in lines]
+
+
+def test_the_remaining_tasks_are_drawn(folder: Path) -> None:
+    assert ask(folder, "simulate", "grid.toml", "--seeds", "3", "--plot", "runs.svg").code == 0
+    drawn = (folder / "runs.svg").read_text()
+    assert "median of 3 runs" in drawn and "90 % of the runs" in drawn and "The last 10" in drawn
+    assert ask(folder, "simulate", "grid.toml", "--seeds", "1", "--plot", "one.png").code == 0
+    assert (folder / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_figures_are_drawn_against_what_was_varied(folder: Path) -> None:
+    words = ("simulate", "grid.toml", "--seeds", "2", "--vary", "pools.spot.machines=2,50")
+    assert (
+        ask(folder, *words, "--vary", "bags.small.matching=fcfs,maxmax", "--plot", "v.svg").code
+        == 0
+    )
+    drawn = (folder / "v.svg").read_text()
+    for text in ("makespan (h)", "cost (USD)", "pools.spot.machines", "matching=maxmax", ">50<"):
+        assert text in drawn, text

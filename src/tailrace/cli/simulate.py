@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tailrace.cli.seeding import Found
     from tailrace.cli.simulated import Result
     from tailrace.cli.variants import Variant
+    from tailrace.simulation.experiment import Todo
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -40,6 +41,7 @@ class Asked(msgspec.Struct, frozen=True):
     trace: str | None
     expand: Path | None
     events: Path | None
+    plot: Path | None
 
 
 @click.command(
@@ -98,6 +100,12 @@ class Asked(msgspec.Struct, frozen=True):
     metavar="FILE.csv",
     help="Take what is in this file, as --expand writes it, instead of drawing it.",
 )
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="FILE.png|svg",
+    help="Draw the remaining tasks over time; with --vary the figures against it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="All of it as JSON, with each run's figures.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 @click.option(
@@ -153,12 +161,30 @@ def _simulate(files: Sequence[Path], asked: Asked) -> int:
     if asked.trace == "-":
         run_one(Todo(variants[0].scenario, asked.seed, "-"))
         return Exit.OK
-    todos = [Todo(one.scenario, asked.seed + n) for one in variants for n in range(asked.seeds)]
-    todos[0] = replace(todos[0], trace=asked.trace, expand=asked.expand and str(asked.expand))
+    todos = _todos(variants, asked)
     cores = asked.processes or len(os.sched_getaffinity(0))
     found = carry_out(todos, cores, bar_for(quiet=asked.quiet or asked.as_json))
-    _print(_results(variants, found), asked)
+    results = _results(variants, found)
+    _print(results, asked)
+    if asked.plot is not None:
+        from tailrace.cli.plotting import plot
+
+        plot(results, asked.figures, asked.plot)
     return _end(found, len(todos))
+
+
+def _todos(variants: Sequence[Variant], asked: Asked) -> list[Todo]:
+    """The first run writes down what was asked for."""
+    from tailrace.simulation.experiment import Todo
+
+    curve = asked.plot is not None
+    todos = [
+        Todo(one.scenario, asked.seed + n, curve=curve)
+        for one in variants
+        for n in range(asked.seeds)
+    ]
+    todos[0] = replace(todos[0], trace=asked.trace, expand=asked.expand and str(asked.expand))
+    return todos
 
 
 def _check_outputs(asked: Asked, variants: int) -> None:
@@ -171,6 +197,10 @@ def _check_outputs(asked: Asked, variants: int) -> None:
             )
         if path is not None and path != "-":
             check_writable(flag, Path(path))
+    if asked.plot is not None:
+        from tailrace.cli.plotting import check_plot
+
+        check_plot(asked.plot)
     if asked.trace == "-" and (asked.as_json or asked.expand):
         raise BadInput(
             "--trace - prints the trace alone", remedy="name a file: --trace trace.jsonl"

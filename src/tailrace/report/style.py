@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from tailrace.report.timeline import LIVE, OUTCOMES
 #: Okabe and Ito's palette: told apart by the colour-blind.
 BLUE, ORANGE, GREEN, RED = "#0072b2", "#e69f00", "#009e73", "#d55e00"
 SKY, PURPLE, GREY = "#56b4e9", "#cc79a7", "#8a8a8a"
+LINES = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY)  # one after the other
 
 OUTCOME_COLOURS = {
     Outcome.SUCCEEDED: BLUE,
@@ -106,6 +108,21 @@ def drawing() -> Any:
     import matplotlib
 
     return matplotlib.rc_context(_RC)
+
+
+def drawing_file() -> Any:
+    """The same for a file of its own, which lies on white paper."""
+    import matplotlib
+
+    white = {"figure.facecolor": "white", "savefig.facecolor": "white", "grid.color": "#dcdcdc"}
+    return matplotlib.rc_context(_RC | white | {"savefig.dpi": 160})
+
+
+def save(figure: Any, path: Path) -> None:
+    """The kind of the file is that of its name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def to_svg(figure: Any, name: str, says: str) -> str:

@@ -19,7 +19,7 @@ from tailrace.simulation.world import World
 HOUR = 3_600_000_000
 SECOND = 1_000_000
 MEGABYTE = 1_000_000
-CURVE_POINTS = 500
+CURVE_POINTS, CURVE_TAIL = 400, 200
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -64,12 +64,14 @@ def task_figures(records: Sequence[Record]) -> dict[str, float]:
 
 
 def remaining(records: Sequence[Record]) -> list[tuple[int, int]]:
-    """The tasks not done, as a curve of no more points than a picture shows."""
+    """The tasks not done, as a curve of no more points than a picture shows: all of the tail, and
+    evenly many before."""
     done = np.concatenate([np.array(record.done, np.int64) for record in records])
     times = np.sort(done[done != UNKNOWN])
-    spread = np.linspace(0, len(times) - 1, min(len(times), CURVE_POINTS))
-    points: list[int] = np.unique(spread.astype(int)).tolist()
-    return [(0, len(done)), *((int(times[n]), len(done) - n - 1) for n in points)]
+    tail = np.arange(max(len(times) - CURVE_TAIL, 0), len(times))
+    spread = np.linspace(0, max(len(times) - 1, 0), CURVE_POINTS).astype(int)
+    points = np.unique(np.concatenate([spread, tail])).tolist() if len(times) else []
+    return [(0, len(done)), *((int(times[n]), len(done) - int(n) - 1) for n in points)]
 
 
 def _makespan_us(world: World) -> int:
