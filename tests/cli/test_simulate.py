@@ -16,6 +16,8 @@ import msgspec
 import pytest
 from tests.cli.conftest import ask, clean_environment, tailrace
 
+from tailrace.simulation.eventsfile import FAMILIES
+
 SCENARIO = """
 name = "grid"
 stop = { time = "1d" }
@@ -34,6 +36,52 @@ price = "0.10 USD/h"
 tasks = 60
 length = { law = "exponential", mean = "10m" }
 retries = { lost = 20 }
+"""
+# All that can be drawn: whoever adds something to draw, adds it here.
+EVERYTHING = """
+stop = { time = "2d" }
+news = { delay = { law = "exponential", mean = "2s" } }
+
+[sites.here]
+lan = { rate = "100 MB/s", latency = "1ms" }
+up = { law = "exponential", mean = "10h" }
+down = { law = "uniform", from = "1m", to = "5m" }
+share = 0.5
+
+[network]
+storage = { site = "here" }
+
+[pools.spot]
+machines = 4
+site = "here"
+arrivals = { process = "poisson", every = "1m" }
+speed = { law = "uniform", from = 1, to = 2 }
+spread = { law = "lognormal", median = 1, sigma = 0.1 }
+noise = { law = "lognormal", median = 1, sigma = 0.1 }
+up = { law = "exponential", mean = "2h" }
+down = { law = "exponential", mean = "10m" }
+owner_away = { law = "exponential", mean = "5h" }
+owner_there = { law = "exponential", mean = "30m" }
+load = { lasts = "30m", share = { law = "uniform", from = 0, to = 0.5 } }
+pace = { lasts = "40m", factor = { law = "uniform", from = 1, to = 2 } }
+returns = 0.95
+
+[pools.dear]
+max = 1
+site = "here"
+startup = { law = "exponential", mean = "2m" }
+price = "0.10 USD/h"
+
+[bags.small]
+tasks = 60
+length = { law = "exponential", mean = "10m" }
+arrivals = { process = "daily", per_day = 900, night = 0.2 }
+input = { law = "uniform", from = "1 MB", to = "20 MB" }
+output = { law = "uniform", from = "1 MB", to = "20 MB" }
+checkpoint = { every = "5m", pause = "2s", size = "10 MB" }
+failing = { tasks = 0.05, attempts = 0.05 }
+timeout = "2h"
+retries = { lost = 20, expired = 20 }
 """
 # Two scenarios: one is done at once, the other never.
 ENDLESS = """
@@ -181,6 +229,18 @@ def test_what_was_drawn_is_written_and_gives_the_same_run_again(folder: Path) ->
     again = ask(folder, *words, "--seed", "8").json[0]
     assert again["runs"] == msgspec.json.decode(first)[0]["runs"]
     assert again["machines"] == msgspec.json.decode(first)[0]["machines"]
+
+
+def test_all_that_can_be_drawn_can_be_written_and_read(tmp_path: Path) -> None:
+    (tmp_path / "all.toml").write_text(EVERYTHING)
+    words = ("simulate", "all.toml", "--seeds", "1", "--json")
+    first = ask(tmp_path, *words, "--expand", "events.csv")
+    again = ask(tmp_path, *words, "--events", "events.csv", "--seed", "5")
+    assert (first.code, again.code) == (0, 0), again.err
+    assert again.json[0]["runs"] == first.json[0]["runs"]
+    assert again.json[0]["links"] == first.json[0]["links"] != []
+    drawn = {row.split("/")[0] for row in (tmp_path / "events.csv").read_text().splitlines()[1:]}
+    assert {name.partition(",")[0] for name in drawn} == set(FAMILIES)
 
 
 def test_a_file_may_have_a_part_of_it_and_the_rest_is_drawn(folder: Path) -> None:

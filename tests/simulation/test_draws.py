@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailrace.simulation import draws
 from tailrace.simulation.draws import LONGEST_US, Streams
-from tailrace.simulation.eventsfile import FAMILIES
 from tailrace.simulation.laws import Constant, Exponential, Lognormal, Uniform
 
-STREAM = re.compile(r"\.(?:stream|below)\(\s*\"([\w ]+)\"")
 names = st.lists(st.text(max_size=8) | st.integers(-(2**40), 2**40), max_size=4).map(tuple)
 
 
@@ -134,22 +129,3 @@ def test_a_duration_that_never_ends_can_still_be_added_to_a_time() -> None:
 def test_families_of_streams_do_not_meet() -> None:
     firsts = [Streams(1).below("pool", i).stream("a").array(1)[0] for i in range(50)]
     assert all(one != other for one, other in pairwise(sorted(firsts)))
-
-
-def test_every_stream_of_the_world_may_stand_in_a_file_of_events() -> None:
-    """A family that is missing there could be written, but not be read again."""
-    room = Path(draws.__file__).parent
-    sources = [path.read_text() for path in room.glob("*.py") if path.name != "draws.py"]
-    asked = {name for text in sources for name in STREAM.findall(text)}
-    inside = {
-        "here",
-        "away",
-        "lengths",
-        "noise",
-        "failing tasks",
-        "failing attempts",
-        "lasts",
-        "value",
-    }  # below another
-    assert "speed" in asked
-    assert asked - inside - set(FAMILIES) == set(), "add them to simulation/eventsfile.py"
