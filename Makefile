@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Debian packages that some tests use; without one, its tests skip and name it.
 DEBIAN := pypy3 parallel chromium povray hmmer python3-simgrid
 
-.PHONY: demo install test test-all lint types unit soak bench clean
+.PHONY: demo install test test-all lint types unit soak bench studies clean
 
 demo: $(VENV)/installed
 	$(BIN)/tailrace demo --folder demo
@@ -46,6 +46,10 @@ soak: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
+
+# The papers' studies again, into docs/studies/; a few minutes. Of real traces, those in TAILRACE_DATA.
+studies: $(VENV)/dev
+	$(BIN)/python -m studies
 
 clean:
 	rm -rf $(VENV) build dist demo .mypy_cache .ruff_cache .pytest_cache

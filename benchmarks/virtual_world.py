@@ -6,6 +6,7 @@ An event is one call of the scheduler's `handle`, with everything the world does
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -76,7 +77,7 @@ def _tell_million(bench: Bench) -> None:
 def _tell_others(bench: Bench) -> None:
     chance = Random(7)
     lengths = [round(600e6 * chance.lognormvariate(0, 0.5)) for _ in range(TASKS)]
-    ways = {
+    ways: dict[str, Callable[[], float]] = {
         "tailrace": partial(_ours, ours.scenario(WORKERS, lengths)),
         "SimPy": partial(_simpy, lengths),
     }

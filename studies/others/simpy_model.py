@@ -76,10 +76,11 @@ def _while_up(world: simpy.Environment, bag: _Bag, speed: float, fails: simpy.Ev
         if not wanted.triggered:
             wanted.cancel()
             return
-        ends = world.timeout(_whole(wanted.value.item / speed))
+        task: simpy.PriorityItem = wanted.value
+        ends = world.timeout(_whole(task.item / speed))
         yield ends | fails
         if not ends.processed:
-            bag.put_back(wanted.value)
+            bag.put_back(task)
             return
         bag.done()
 

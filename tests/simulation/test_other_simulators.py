@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import math
-from random import Random
 from statistics import fmean, stdev
 
 import pytest
+from studies.other_simulators import SPEEDS, some_lengths
 from studies.others import ours, simgrid_call, simpy_model
 
-SPEEDS = (1.0, 0.37, 2.5, 1.7, 0.9)
 SURE = 4.0  # standard errors: two means of one law are farther apart in 1 of 16,000 tests
-
-
-def some_lengths(seed: int) -> list[int]:
-    """Of 300 tasks, half of them above ten minutes, some of hours."""
-    chance = Random(seed)
-    return [round(600e6 * chance.lognormvariate(0, 1.1)) for _ in range(300)]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,0 +1,230 @@
+"""Real traces: failures of Los Alamos, lives of preemptible machines, run times of BLAST."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+from studies import data, renewal
+from studies.runs import Figures, Runs, over, work_lost
+from studies.table import deviation, mean, table
+from studies.traces_picture import draw
+from tailrace.simulation.fitting import Fit, best_fit, fit
+from tailrace.simulation.laws import Empirical, Exponential, Gamma, Law, Lognormal, Weibull
+from tailrace.simulation.samples import Samples
+from tailrace.simulation.traces import Interval, lifetime_law
+
+NEEDS = "TAILRACE_DATA"
+LEASED = "as seen, leased"
+HOURS = 180 * 24  # of the scenario
+RECORDED_S = {"large": 3908.44, "medium": 5074.08, "small": 1279.30}  # whole workflows
+CORES = {"large": 72, "medium": 72, "small": 24}  # of the machines that ran their searches
+
+
+class Lives(NamedTuple):
+    """Of preemptible machines: what was seen, and laws of it."""
+
+    seen: Samples
+    stepwise: Law
+    fitted: Fit
+    careless: Fit  # a machine that its user stopped taken for one that was preempted
+
+
+def main(runs: Runs, folder: Path) -> str:
+    """`folder` is where the picture goes."""
+    place = data.folder()
+    assert place is not None
+    nodes, lives = data.lanl(place), of_spot(data.spot(place))
+    ups = data.hours(nodes, up=True)
+    draw(folder / "real-traces.svg", ups, lives, data.blast(place))
+    return PAGE.format(
+        seeds=runs.seeds,
+        fits=_fits(place, nodes),
+        lanl=_lanl(runs, nodes),
+        spot=_spot(runs, lives, place),
+        blast=_blast(runs, place),
+    )
+
+
+# Los Alamos
+
+
+def _fits(place: Path, nodes: dict[str, list[Interval]]) -> str:
+    rows = []
+    for up in (True, False):
+        hours = data.hours(nodes, up=up)
+        for family, given in data.published(place, up=up).items():
+            found = fit(family, hours).law
+            for name, theirs in zip(found.__struct_fields__, given, strict=True):
+                ours = float(getattr(found, name))
+                rows.append((data.KINDS[up], family, name, f"{theirs:.2f}", f"{ours:.2f}",
+                             deviation(ours, theirs, 3)))  # fmt: skip
+    return table(("interval", "law", "parameter (hours)", "archive", "ours", "deviation"), rows)
+
+
+def _lanl(runs: Runs, nodes: dict[str, list[Interval]]) -> str:
+    ups, downs = data.hours(nodes, up=True), data.hours(nodes, up=False)
+    laws = {
+        "Weibull up, lognormal down": (best_fit(ups).law, best_fit(downs).law),
+        "exponential, both": (fit("exponential", ups).law, fit("exponential", downs).law),
+    }
+    cases = {name: _lives(*both) for name, both in laws.items()}
+    found = runs.of("lanl.toml", cases)
+    trace = 100 * ups.mean() / (ups.mean() + downs.mean())
+    rows = [_lanl_row(name, laws[name], trace, found[name]) for name in laws]
+    head = ("laws", "trace: up, %", "theory: up, %", "ours: up, %", "deviation from the trace",
+            "failures in 180 days of a node, theory", "ours", "work lost, %")  # fmt: skip
+    return table(head, rows)
+
+
+def _lives(up: Law, down: Law) -> list[str]:
+    return [f"pools.nodes.up={written(up, 'h')}", f"pools.nodes.down={written(down, 'h')}"]
+
+
+def _lanl_row(
+    name: str, laws: tuple[Law, Law], trace: float, found: list[Figures]
+) -> tuple[str, ...]:
+    up, down = laws
+    theory = 100 * up.mean() / (up.mean() + down.mean())
+    ours = over(found, lambda figures: 100 * figures["availability"])
+    failures = over(found, lambda figures: figures["failures"] / 100)
+    return (name, f"{trace:.2f}", f"{theory:.2f}", mean(ours, 2), deviation(ours.mean, trace, 2),
+            f"{renewal.failures(up, HOURS):.2f}", mean(failures, 2),
+            mean(over(found, work_lost), 2))  # fmt: skip
+
+
+# preemptible machines
+
+
+def of_spot(seen: Samples) -> Lives:
+    some = seen.values > 0
+    values, censored = seen.values[some], seen.censored[some]
+    return Lives(seen, lifetime_law(seen), best_fit(values, censored), best_fit(values))
+
+
+def _spot(runs: Runs, lives: Lives, place: Path) -> str:
+    laws = {
+        "as seen (Kaplan and Meier)": lives.stepwise,
+        f"{lives.fitted.family}, fitted with censoring": lives.fitted.law,
+        f"{lives.careless.family}, stops taken for preemptions": lives.careless.law,
+        LEASED: lives.stepwise,
+    }
+    cases = {name: _spot_changes(name, law) for name, law in laws.items()}
+    found = runs.of("spot.toml", cases, place)
+    rows = [_spot_row(name, law, found[name]) for name, law in laws.items()]
+    head = ("lives of machines", "mean life, h", "tasks lost", "work lost, %", "makespan, h",
+            "USD", "runs braked")  # fmt: skip
+    return table(head, rows)
+
+
+def _spot_changes(name: str, law: Law) -> list[str]:
+    if name == LEASED:
+        return ["pools.spot.machines=0", "pools.spot.max=50", "pools.spot.price=0.012 USD/h",
+                "pools.spot.unit=1m"]  # fmt: skip
+    return [] if isinstance(law, Empirical) else [f"pools.spot.up={written(law, 's')}"]
+
+
+def _spot_row(name: str, law: Law, found: list[Figures]) -> tuple[str, ...]:
+    """Of runs that were braked there is nothing to tell but that they were."""
+    ended = [figures for figures in found if figures["tasks_done"]]
+    lost = over(ended, lambda figures: figures["jobs_lost"])
+    makespan = over(ended, lambda figures: figures["makespan_s"] / 3600)
+    cost = over(ended, lambda figures: figures.get("cost_USD", 0.0))
+    paid = mean(cost, 2) if cost.mean else ""
+    return (name, f"{law.mean() / 3600:.1f}", mean(lost), mean(over(ended, work_lost), 2),
+            mean(makespan, 2), paid, f"{len(found) - len(ended)}")  # fmt: skip
+
+
+# BLAST
+
+
+def _blast(runs: Runs, place: Path) -> str:
+    rows = []
+    for size, recorded in RECORDED_S.items():
+        file = data.BLAST.format(size=size)
+        changes = [f'bags.blast.lengths.file="{file}"']
+        changes += [f"pools.chameleon.machines={CORES[size] // 24}"]
+        (found,) = runs.of("blast.toml", {size: changes}, place).values()
+        ours, tasks = found[0]["makespan_s"], int(found[0]["tasks_done"])
+        law = best_fit(data.blast(place, size))
+        rows.append((size, f"{tasks}", f"{law.family}, mean {law.law.mean():.1f} s",
+                     f"{recorded:.0f}", f"{ours:.0f}", deviation(ours, recorded, 0)))  # fmt: skip
+    head = ("search", "tasks", "best law", "recorded makespan, s", "ours, s", "deviation")
+    return table(head, rows)
+
+
+def written(law: Law, unit: str) -> str:
+    """As it stands in a scenario."""
+    match law:
+        case Weibull(shape, scale):
+            return f'{{ law = "weibull", shape = {shape}, scale = "{scale}{unit}" }}'
+        case Gamma(shape, scale):
+            return f'{{ law = "gamma", shape = {shape}, scale = "{scale}{unit}" }}'
+        case Lognormal(mu, sigma):
+            return f'{{ law = "lognormal", median = "{math.exp(mu)}{unit}", sigma = {sigma} }}'
+        case Exponential(scale):
+            return f'{{ law = "exponential", mean = "{scale}{unit}" }}'
+    raise ValueError(f"{law} is not one that is fitted")
+
+
+PAGE = """\
+# Real traces
+
+Failures of Los Alamos (LANL05 of the Failure Trace Archive), lives of Google's preemptible
+machines (Kadupitiya and others, 2019), run times of BLAST (WfInstances): loaded, fitted, and used
+in scenarios that run, with {seeds} seeds. `make studies`, or `python -m studies real_traces`,
+writes this page when TAILRACE_DATA names the folder of the data; they are not part of tailrace.
+
+![Three laws beside their data](real-traces.svg)
+
+## Los Alamos
+
+The archive publishes its maximum-likelihood fits; ours are made from the same intervals, those of
+no length left out.
+
+{fits}
+
+The best of the four laws by Akaike's criterion are Weibull for times up and lognormal for times
+down. With them, and with exponential laws of the same mean, `studies/scenarios/lanl.toml` runs
+tasks of a day on a hundred nodes for 180 days.
+
+{lanl}
+
+The exponential laws have the trace's means, so they have its availability. The better fitting ones
+have not: a lognormal with the likeliest parameters has half the mean time down of the trace, whose
+longest repairs it does not know. All nodes begin new, and a new node of a Weibull law with a shape
+below 1 fails often: the renewal function knows that, and the scenario has more failures, more lost
+work and less availability than in the long run.
+
+## Preemptible machines
+
+1,442 lives, of which 725 were ended by the user: they say only that the machine would have lived
+longer. `studies/scenarios/spot.toml` runs 5,000 tasks with the run times of BLAST (26 min on
+average) on 50 such machines, each followed by another two minutes after it went; in the last row
+they are leased.
+
+{spot}
+
+No law of the four has the provider's limit of 24 h, at which nearly half of the lives that end by
+preemption end; the law of the values as seen has it. Taking stops for preemptions halves the mean
+life, and multiplies what is predicted to be lost. As tasks are short beside the lives, the
+makespan hardly shows it.
+
+A bag is braked when five leased machines of a pool in a row are gone before any task ended on
+them: a pool whose machines die so is usually broken. This one is not. Many of its lives are short,
+50 of them begin together, and the first result comes after 15 minutes; so many runs that lease
+were braked at their beginning, and only a user who says go on would bring them to an end.
+
+## BLAST
+
+The recorded tasks, in their order, on as many cores as ran them (`studies/scenarios/blast.toml`).
+
+{blast}
+
+The recorded makespan is of the whole workflow, with the task that splits its input, the two that
+join its results, and all waiting between. For the large search, tasks of 26 min, we miss the time
+that the first tasks waited. For the others the tasks are short, and what the workflow engine does
+between them takes nearly all the time: 17 s for each task of the medium search, and 30 s of the
+small one. Nothing in the data says what that was, so it is left out.
+"""

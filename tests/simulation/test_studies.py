@@ -1,0 +1,107 @@
+"""The studies in small: they run, and what they find is what renewal theory says."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from studies import availability, renewal, tornado
+from studies.__main__ import STUDIES
+from studies.runs import SCENARIOS, Runs
+from tests.docs.pages import ROOT
+
+from tailrace.simulation.laws import Uniform
+
+NUMBER = re.compile(r"^[+-]?[\d.]+")
+
+
+def rows(page: str, head: str) -> list[list[str]]:
+    """Of the table whose head begins so."""
+    lines = page[page.index(f"| {head}") :].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def number(cell: str) -> float:
+    found = NUMBER.match(cell)
+    assert found, cell
+    return float(found[0])
+
+
+def test_chapter_3_in_small_is_what_theory_says(tmp_path: Path) -> None:
+    """Four days with two seeds: shares of some hundred machine-cycles, so within ten points, and
+    over the eleven rows within two on average."""
+    page = availability.main(Runs(2, small=["stop.time=4d"]), tmp_path)
+    found = rows(page, "label in the thesis")
+    assert [int(row[0]) for row in found] == [100, 95, 80, 70, 60, 50, 30, 20, 15, 10, 5]
+    check([(number(row[4]), number(row[3])) for row in found])
+    lost = rows(page, "label | short: jobs")
+    for ours in range(1, 12, 2):
+        check([(number(row[ours]), number(row[ours + 1])) for row in lost])
+    assert " 0 of " in page  # in seconds, nothing ends
+
+
+def check(pairs: list[tuple[float, float]]) -> None:
+    apart = [ours - theory for ours, theory in pairs]
+    assert max(map(abs, apart)) < 10
+    assert abs(sum(apart)) / len(apart) < 2.5
+
+
+@pytest.mark.parametrize(
+    ("up_to", "down_to", "length", "jobs", "work"),
+    [(500, 40, 10, 3.97, 2.05), (500, 40, 90, 30.2, 17.1), (500, 40, 210, 57.4, 37.8),
+     (20, 350, 10, 65.3, 49.5), (200, 200, 210, 100, 100)],
+)  # fmt: skip
+def test_renewal_theory_gives_what_others_simulated(
+    up_to: float, down_to: float, length: float, jobs: float, work: float
+) -> None:
+    """A check run of the same plain model, by nobody who knew these formulas."""
+    found = renewal.lost(Uniform(1, up_to), Uniform(1, down_to), length, 1 / 30)
+    assert found.jobs == pytest.approx(jobs, abs=0.5)
+    assert found.work == pytest.approx(work, abs=0.6)
+
+
+def test_the_tornado_case_in_small(tmp_path: Path) -> None:
+    page = tornado.main(Runs(1, small=["stop.time=1d"]), tmp_path)
+    measured = rows(page, "1,084 runs")
+    ours = [number(row[2]) for row in measured[:3]]
+    assert ours == [24, 1.4, 2.7]  # cut off after a day; 14 and 27 rounds of 6 min
+    busy = [number(row[3]) for row in rows(page, "up / down")]
+    assert all(10 < share < 100 for share in busy)
+
+
+WITHOUT_DATA = [
+    path for path in sorted(SCENARIOS.glob("*.toml")) if "file =" not in path.read_text()
+]
+
+
+@pytest.mark.parametrize("path", WITHOUT_DATA, ids=lambda path: path.stem)
+def test_a_published_scenario_runs_from_the_command_line(path: Path) -> None:
+    command = [sys.executable, "-m", "tailrace", "simulate", str(path), "--seeds", "1", "-j", "1"]
+    told = subprocess.run(
+        [*command, "--set", "stop.time=1d"], capture_output=True, text=True, timeout=100
+    )
+    assert told.returncode == 0, told.stderr
+    assert "tasks_done" in told.stdout
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_page_in_the_docs_is_of_this_study(name: str) -> None:
+    """Its words, that is; its numbers are those of the last `make studies`."""
+    page = (ROOT / f"docs/studies/{name.replace('_', '-')}.md").read_text()
+    for words in re.split(r"\{\w+\}", importlib.import_module(f"studies.{name}").PAGE):
+        assert words in page, f"run: python -m studies {name}"
+
+
+def test_a_study_that_lacks_its_data_leaves_its_page_alone(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "studies", "real_traces", "--folder", str(tmp_path)],
+        env={key: value for key, value in os.environ.items() if key != "TAILRACE_DATA"},
+        cwd=ROOT, capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    assert "real_traces: left as it is, because TAILRACE_DATA is not set" in told.stderr
+    assert list(tmp_path.iterdir()) == []
