@@ -76,7 +76,7 @@ def _while_up(world: simpy.Environment, bag: _Bag, speed: float, fails: simpy.Ev
         if not wanted.triggered:
             wanted.cancel()
             return
-        task: simpy.PriorityItem = wanted.value
+        task: Any = wanted.value
         ends = world.timeout(_whole(task.item / speed))
         yield ends | fails
         if not ends.processed:
