@@ -9,7 +9,7 @@ from tailrace.scheduler.decisions import Assign, Close, Drop, Remember, Reopen, 
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
-from tailrace.scheduler.timers import Alarm, Key
+from tailrace.scheduler.timers import Alarm
 
 SUCCEEDED = Outcome.SUCCEEDED  # looked up for every task
 FIRST = "first attempt"
@@ -141,11 +141,7 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     if len(live) > 1:
         bag.live[index] = tuple(other for other in live if other is not attempt)
     if attempt.timeout_us is not None and state.timers.void():
-        state.timers.sweep(lambda alarm, key: _still_holds(state, alarm, key))
-
-
-def _still_holds(state: State, alarm: Alarm, key: Key) -> bool:
-    return alarm is not Alarm.TIMEOUT or key in state.attempts
+        state.timers.sweep(state.attempts)
 
 
 def drop(state: State, attempt: Attempt, booked: Outcome, why: str) -> None:

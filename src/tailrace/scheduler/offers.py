@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tailrace.scheduler import admission, dispatch, fleet
+from tailrace.scheduler.replication.replication import Replication
 from tailrace.scheduler.state import Bag, Host, State
 
 Served = dict[str, Host]
@@ -33,7 +34,8 @@ def match_one(state: State, host: Host) -> None:
 
 def _replicate_all(state: State, offers: Collection[Host], served: Served) -> None:
     for bag in list(state.replicating.values()):
-        _replicate(state, bag, offers, served)
+        if bag.replication is not None and bag.replication.wants(bag) and bag.round_open:
+            _replicate(state, bag, bag.replication, offers, served)
 
 
 def close(state: State, host: Host) -> None:
@@ -67,10 +69,9 @@ def _send(state: State, bag: Bag, host: Host, count: int, served: Served) -> Non
         served[host.id] = host
 
 
-def _replicate(state: State, bag: Bag, offers: Collection[Host], served: Served) -> None:
-    replication = bag.replication
-    if replication is None or not bag.round_open or not replication.wants(bag):
-        return
+def _replicate(
+    state: State, bag: Bag, replication: Replication, offers: Collection[Host], served: Served
+) -> None:
     for host in offers:
         while admission.begins_at_once(state, bag, host):
             index = replication.take(state, bag, host)

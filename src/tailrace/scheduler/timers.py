@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterator
 from enum import IntEnum
 
 
@@ -61,8 +61,10 @@ class Timers:
         self._void += 1
         return self._void > FEW and self._void > len(self._heap) // 2
 
-    def sweep(self, holds: Callable[[Alarm, Key], bool]) -> None:
-        self._heap = [item for item in self._heap if holds(item[2], item[3])]
+    def sweep(self, attempts: Container[Key]) -> None:
+        """The time-outs of all but these."""
+        timeout = Alarm.TIMEOUT
+        self._heap = [i for i in self._heap if i[2] is not timeout or i[3] in attempts]
         heapq.heapify(self._heap)
         self._void = 0
         self._look()

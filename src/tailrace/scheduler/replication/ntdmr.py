@@ -58,7 +58,7 @@ class NTDMr(Replication):
         return PATIENCE * (mean or self._assumed_us)
 
     def wants(self, bag: Bag) -> bool:
-        return bag.runs and bool(self._queued)
+        return bool(self._queued) and bag.runs
 
     def waits(self, index: int) -> bool:
         return index in self._queued
@@ -81,7 +81,8 @@ class NTDMr(Replication):
         dear = host.reliable
         self._dear_out += dear
         if bag.tail_us is None:
-            self._look(state, bag)
+            if bag.terms.count - bag.done.count < len(state.able):
+                self._look(state, bag)
             return
         index = attempt.index
         if self._queued.pop(index, None) is not None:
@@ -125,7 +126,7 @@ class NTDMr(Replication):
 
     def _look(self, state: State, bag: Bag) -> None:
         left = bag.terms.count - bag.done.count
-        if left < len(state.able) and bag.tail_us is None and bag.runs:
+        if left < len(state.able) and bag.tail_us is None and bag.runs:  # seldom: asked first
             machines = cheap_hosts(state, bag)
             if left < machines:
                 bag.tail_us, bag.tail_hosts = state.now, machines
