@@ -138,3 +138,49 @@ def test_what_would_never_end_is_refused(tmp_path: Path, way: str) -> None:
 def test_a_bad_flag_is_refused(tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "s.toml").write_text(GOOD)
     assert message in refused(tmp_path, "s.toml", *words)
+
+
+SITES = """\
+stop = { time = "1d" }
+[sites.here]
+lan = { rate = "100 MB/s", latency = "1ms" }
+[network]
+storage = { site = "here" }
+[pools.spot]
+machines = 4
+site = "here"
+load = { lasts = "1h", share = 0.5 }
+[bags.small]
+tasks = 60
+length = "10m"
+input = "10 MB"
+"""
+BAD_SITES = [
+    ('"100 MB/s"', '"100 MB"', 3, "'100 MB' is not a rate such as 5 Mbit/s", ""),
+    ('rate = "100 MB/s", ', "", 3, "the link has no rate", "a link is such as"),
+    ('{ site = "here" }', '{ site = "hree" }', 5, "there is no site 'hree'", "did you mean here?"),
+    ('storage = { site = "here" }\n', "", 9, "there is no storage", "add [network] with storage"),
+    ('site = "here"\nload', 'site = "hree"\nload', 8, "no site 'hree'", "did you mean here?"),
+    ('site = "here"\nload', "load", 6, "the machines of spot stand nowhere", "say at which site"),
+    ("share = 0.5", "share = 1.5", 9, "pools.spot.load.share may be 1.5", "between 0 and 1"),
+    ("share = 0.5", "share = -1", 9, "pools.spot.load.share may be -1", "between 0 and 1"),
+    ('lasts = "1h"', "lasts = 0", 9, "steps that last no time", "above 0"),
+    ('{ lasts = "1h", share = 0.5 }', '{ file = "no.csv" }', 9, "no.csv: there is no such file",
+     "looked in"),
+    ("machines = 4", 'trace = "no.tab"', 7, "no.tab: there is no such file", "looked in"),
+    ('length = "10m"', 'jobs = "no.swf"', 12, "no.swf: there is no such file", "looked in"),
+    ('length = "10m"', 'lengths = { file = "no.csv", column = "s" }', 12, "no.csv: there is no",
+     "looked in"),
+    ('"10 MB"', '"10 MBB"', 13, "'10 MBB' is not a size", "write it as in 10 or { law"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "line", "message", "remedy"), BAD_SITES)
+def test_a_bad_site_network_or_file_is_refused(
+    tmp_path: Path, old: str, new: str, line: int, message: str, remedy: str
+) -> None:
+    assert old in SITES
+    (tmp_path / "s.toml").write_text(SITES.replace(old, new, 1))
+    said = refused(tmp_path, "s.toml")
+    assert said.startswith(f"tailrace: s.toml:{line}: ")
+    assert message in said.splitlines()[0] and remedy in said.partition("\n")[2]

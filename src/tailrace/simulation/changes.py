@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 import msgspec
+import numpy as np
 
 from tailrace.bag.tables import Table
 from tailrace.errors import BadInput
@@ -22,7 +23,7 @@ from tailrace.simulation.laws.reading import Place, number
 from tailrace.simulation.life import Presence
 from tailrace.simulation.load import Step, Steps, drawn
 from tailrace.simulation.machine import Machine
-from tailrace.simulation.samples import read_columns
+from tailrace.simulation.samples import Cell, read_columns
 
 
 class Drawn(msgspec.Struct, frozen=True):
@@ -47,6 +48,8 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 Change = Drawn | Replayed
+EDGE = 2.0**-53  # the smallest of all uniforms that are drawn
+RANGES = {"share": "it is a share between 0 and 1", "factor": "it cannot be negative"}
 
 
 class Changing:
@@ -102,7 +105,22 @@ def read_change(table: Table, key: str, value: str, place: Place) -> Change | No
         raise table.bad(key, f"{key} lacks {lacking}", remedy)
     if not lasts.mean() > 0:
         raise inner.bad("lasts", "steps that last no time", "give a law of times above 0")
+    _check_range(inner, value, values)
     return Drawn(lasts, values)
+
+
+def _check_range(table: Table, value: str, law: Law) -> None:
+    least, most = law.quantile(np.array([EDGE, 1 - EDGE])).tolist()
+    if least < 0 or (value == "share" and most > 1):
+        wrong = least if least < 0 else most
+        raise table.bad(value, f"{table.label(value)} may be {wrong:g}", RANGES[value])
+
+
+def _within(cell: Cell, value: str) -> float:
+    number = cell.number()
+    if number < 0 or (value == "share" and number > 1):
+        raise cell.bad(f"is {cell.text}", RANGES[value])
+    return number
 
 
 def _replayed(table: Table, value: str, place: Place) -> Change:
@@ -110,12 +128,14 @@ def _replayed(table: Table, value: str, place: Place) -> Change:
     columns = [table.take("time", str) or "time", table.take("column", str) or value]
     table.finish()
     steps: list[Step] = []
-    for time, cell in read_columns(place.folder / file, file, columns):
+    with table.origin.at(*table.path, "file"):
+        rows = list(read_columns(place.folder / file, file, columns))
+    for time, cell in rows:
         at = round(time.number() * SECOND)
         if steps and at <= steps[-1][0]:
             raise BadInput(
                 f"{time.column} is {time.text}, not later than the row before",
                 file=file, line=time.line, remedy="sort the rows, one for each time",
             )  # fmt: skip
-        steps.append((at, cell.number()))
+        steps.append((at, _within(cell, value)))
     return Replayed(tuple(steps))

@@ -110,7 +110,8 @@ def read_trace(table: Table, place: Place) -> Recorded | None:
     begin_us = inner.read("begin", duration_us, 0)
     inner.finish()
     read = _of_pool if form == "pool" else _of_nodes
-    nodes = [_node(life, rest) for life in read(here, file)]
+    with here.origin.at(*here.path):
+        nodes = [_node(life, rest) for life in read(here, file)]
     return Recorded(_shifted(nodes, begin_us, own_clocks=clock == "node"))
 
 

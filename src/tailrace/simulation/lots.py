@@ -88,7 +88,8 @@ def _column(value: dict[str, Any], place: Place) -> tuple[float, ...]:
         lacking = "file" if file is None else "column"
         remedy = 'write lengths = { file = "runs.csv", column = "seconds" }'
         raise place.bad(f"lengths lacks {lacking}", remedy)
-    found: list[float] = read_samples(place.folder / file, file, column).values.tolist()
+    with place.origin.at(*place.path, "file"):
+        found: list[float] = read_samples(place.folder / file, file, column).values.tolist()
     if min(found) < 0:
         row = next(number for number, length in enumerate(found) if length < 0)
         message = f"{column} of row {row + 1} is {found[row]:g}"
@@ -118,7 +119,8 @@ def _logged(table: Table, place: Place, count: int | None) -> list[Lot]:
         raise here.bad("jobs names no file", 'write jobs = "log.swf"')
     if "arrivals" in table:
         raise table.bad("arrivals", "arrivals beside jobs", "the log says when its jobs come")
-    log = read_swf(here.folder / file, file).complete()
+    with here.origin.at(*here.path):
+        log = read_swf(here.folder / file, file).complete()
     if not len(log.rows):
         remedy = "its submit times and run times are all unknown (-1): take another log"
         raise BadInput("no job of it can be used", file=file, remedy=remedy)

@@ -88,11 +88,11 @@ def read_scenario(
     bags = tuple(tasks for _, tasks in read)
     events = read_events_of(table, folder, [one.terms.name for one in pools], len(bags))
     table.finish()
+    check_sites(table, pools, network)
     for inner, tasks in read:
         check_bag(inner, tasks, pools)
         check_end(inner, tasks, pools, network, stop)
         check_ways(inner, tasks, pools, network)
-    check_sites(table, pools, network)
     check_stop(table, stop, bags)
     return Scenario(pools, bags, name, stop, news, dispatch_us, events, query_us, network)
 

@@ -8,6 +8,7 @@ meant, means, deviations and scales are durations (`"5h"`; a number is seconds),
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
@@ -159,20 +160,26 @@ EXAMPLES = {
     "empirical": '{ law = "empirical", file = "runs.csv", column = "seconds" }',
 }
 NAMES = tuple(EXAMPLES)
+_TIMES = re.compile(r'"(\d+)[mh]"')
 
 
 def read_law(value: Any, place: Place, unit: Unit = seconds) -> Law:
     """The law a scenario names; `unit` reads its quantities, `number` where no time is meant."""
     if not isinstance(value, dict):
-        with _remedy(f"{EXAMPLES['constant']} or {EXAMPLES['exponential']}"):
+        with _remedy(f"{_example('constant', unit)} or {_example('exponential', unit)}"):
             return Constant(_quantity(value, place, unit))
     table = Table(value, place.origin, place.path)
     name = _name(table, place)
-    with _remedy(EXAMPLES[name]), place.origin.at(*place.path):
+    with _remedy(_example(name, unit)), place.origin.at(*place.path):
         law = _named(name, table, place, unit)
         law = _changed(law, table, unit)
     table.finish()
     return law
+
+
+def _example(name: str, unit: Unit) -> str:
+    """Where no time is meant, without times."""
+    return EXAMPLES[name] if unit is seconds else _TIMES.sub(r"\1", EXAMPLES[name])
 
 
 @contextmanager
