@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.conftest import ask, tailrace
+from tests.cli.conftest import Live, ask, clean_environment, tailrace
 
 from tailrace.bag.tables import read_toml
 from tailrace.bag.terms import Retries, Strategy, Terms
+from tailrace.cli import whatif
 from tailrace.cli.scenariofile import ScenarioFile, key_of
 from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pool
 from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
@@ -196,6 +201,36 @@ def test_a_run_that_has_not_finished_says_so(halfway: Path, tmp_path: Path) -> N
     shutil.copytree(halfway, tmp_path / "copy")
     told = ask(tmp_path / "copy", "simulate", "--seeds", "3")
     assert told.code == 0 and "has not finished: 2 of 3 tasks are done" in told.out
+
+
+@pytest.mark.parametrize(("end", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_a_time_without_a_server_is_no_part_of_the_run(
+    tmp_path: Path, end: signal.Signals, code: int
+) -> None:
+    """Interrupted or killed while its third task waits, and resumed a second later. Its machine
+    ended with it, and has not failed."""
+    (tmp_path / "jobs.txt").write_text("true\ntrue\ntest -e go || sleep 60\n")
+    words = [sys.executable, "-m", "tailrace.cli.main", "run", "--commands", "jobs.txt", "--quiet"]
+    process = subprocess.Popen(words, cwd=tmp_path, env=clean_environment({}), stderr=-3)
+    Live(tmp_path, process).wait_until(done=2)
+    process.send_signal(end)
+    assert process.wait(30) == code
+    (tmp_path / "go").touch()
+    time.sleep(1)
+    assert tailrace(tmp_path, "resume", "--quiet").code == 0
+    found = whatif.measured(tmp_path, None)
+    assert found.makespan_us is not None and found.paused_us > 1_000_000
+    assert [life.died for life in found.pools[0].lifetimes] == [False, False]
+    assert found.pools[0].lifetimes[0].us < found.makespan_us
+    assert "It stood still for" in ask(tmp_path, "simulate", "--seeds", "2").out
+
+
+def test_every_term_of_a_bag_is_written_or_known_to_be_left_out() -> None:
+    """A new one must be thought of here."""
+    written = {"count", "name", "needs", "retries", "timeout_us", "deadline_us", "budget",
+               "max_failures", "matching", "replication", "round_us", "trial_us"}  # fmt: skip
+    left_out = {"limits", "growth", "order_seed", "repeatable", "like_failures", "pools"}
+    assert written | left_out == set(Terms.__struct_fields__)
 
 
 def test_names_that_no_key_can_hold() -> None:

@@ -81,7 +81,9 @@ def recorded(run: MeasuredRun) -> Recorded:
         costs = {f"cost_{unit}": micros / MICRO for unit, micros in run.spent.items()}
         figures = {"makespan_s": run.makespan_us / SECOND, **costs, **figures}
     if run.paused_us:
-        notes.append(f"It was paused for {words.duration(run.paused_us)}, which do not count.")
+        lasted = words.duration(run.paused_us)
+        notes.append(f"It stood still for {lasted}: paused, or no server ran. That is taken off "
+                     "its makespan; what was lost and paid by it is not simulated.")  # fmt: skip
     return Recorded(run.bag, figures, notes)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,9 +18,10 @@ from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import HostSeen
 from tailrace.scheduler.journal import decode_page
-from tailrace.scheduler.rows import BagPhase, HostRow, LeaseRow
+from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, LeaseRow
 from tailrace.server import bills, reading
 from tailrace.server.occupancy import Held, Occupancy, occupancy
+from tailrace.server.outages import Span, outages, together_us
 
 FAILURES = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT, Outcome.HOST_FAILED)
 
@@ -54,8 +55,8 @@ class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
     done: int
     failed: int
-    makespan_us: int | None  # without the time in which it was paused; None: it has not finished
-    paused_us: int
+    makespan_us: int | None  # without the time in which it stood still; None: it has not finished
+    paused_us: int  # by its owner, or because no server ran
     spent: dict[str, int]  # micro-units by currency
 
 
@@ -78,11 +79,12 @@ def measure(link: sqlite3.Connection, bag: int) -> MeasuredRun:
     slopes = _slopes(settled, hosts)
     failing = {index for index, _, _, outcome in settled if outcome != Outcome.SUCCEEDED}
     lengths = [(index, round(us / slopes[hosts[host].pool])) for index, host, us, _ in settled]
-    paused = _paused_us(link, bag)
+    down = list(outages(link))
+    paused = _paused_us(link, row, down)
     return MeasuredRun(
         bag=bag,
         terms=row.terms,
-        pools=list(_pools(link, row.terms, attempts, hosts, leases, slopes)),
+        pools=list(_pools(link, row.terms, attempts, hosts, leases, slopes, down)),
         run_us=[us for index, us in lengths if index not in failing],
         failed_run_us=[us for index, us in lengths if index in failing],
         failing_tasks=len(failing) / len(settled) if settled else 0.0,
@@ -172,6 +174,7 @@ def _pools(
     hosts: dict[str, HostRow],
     leases: dict[int, LeaseRow],
     slopes: dict[str, float],
+    down: list[Span],
 ) -> Iterable[MeasuredPool]:
     """Those that did something for the bag: of the others nothing is known."""
     known = _terms(link)
@@ -192,7 +195,7 @@ def _pools(
             slope=slopes.get(name, 1.0),
             slot=slot,
             startup_us=_startups(own, attempts, slot),
-            lifetimes=[_lifetime(x, x.lease in died) for x in own if x.up_us is not None],
+            lifetimes=[_lifetime(x, x.lease in died, down) for x in own if x.up_us is not None],
         )
 
 
@@ -256,9 +259,13 @@ def _died(link: sqlite3.Connection, leases: dict[int, LeaseRow]) -> set[int]:
     return {n for n, row in leases.items() if n not in let_end and row.gone_us is not None}
 
 
-def _lifetime(lease: LeaseRow, died: bool) -> Lifetime:
+def _lifetime(lease: LeaseRow, died: bool, down: list[Span]) -> Lifetime:
+    """One that ended with its server would have lived longer, too."""
     up_us = lease.up_us or lease.wanted_us
     gone_us = lease.gone_us if lease.gone_us is not None else lease.ends_us
+    with_server = [span.from_us for span in down if up_us <= span.from_us <= gone_us]
+    if with_server:
+        return Lifetime(with_server[0] - up_us, False)
     return Lifetime(max(gone_us - up_us, 0), died)
 
 
@@ -273,14 +280,18 @@ def _makespan_us(
     return ended_us - submitted_us - paused_us
 
 
-def _paused_us(link: sqlite3.Connection, bag: int) -> int:
-    """Between an interruption and going on."""
+def _paused_us(link: sqlite3.Connection, row: BagRow, down: list[Span]) -> int:
+    """Between an interruption and going on, and while no server ran."""
+    ended = row.ended_us or 0
+    inside = [span for span in down if row.submitted_us <= span.from_us and span.to_us <= ended]
+    return together_us([*_pauses(link, row.bag), *inside])
+
+
+def _pauses(link: sqlite3.Connection, bag: int) -> Iterator[Span]:
     query = "SELECT at_us, body FROM feed WHERE bag = ? AND kind = 'phase' ORDER BY n"
-    total, since = 0, None
+    since = None
     for at_us, body in link.execute(query, (bag,)):
         runs = msgspec.json.decode(body)["phase"] == BagPhase.RUNNING
         if runs and since is not None:
-            total, since = total + at_us - since, None
-        elif not runs and since is None:
-            since = at_us
-    return total
+            yield Span(since, at_us)
+        since = None if runs else at_us if since is None else since
