@@ -14,8 +14,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.cli.conftest import ask, clean_environment, tailrace
+from tests.cli.conftest import ask, clean_environment
 
+from tailrace.cli import seeding
 from tailrace.simulation.eventsfile import FAMILIES
 
 SCENARIO = """
@@ -176,8 +177,15 @@ def test_a_varied_value_may_be_a_law(folder: Path) -> None:
     assert told[0]["runs"][0]["work_useful_h"] < told[1]["runs"][0]["work_useful_h"] == 5
 
 
-def test_progress_goes_to_a_terminal_only(folder: Path) -> None:
-    assert tailrace(folder, "simulate", "grid.toml", "--seeds", "1").err == ""
+def test_without_a_terminal_a_line_tells_now_and_then(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("simulate", "grid.toml", "--seeds", "3", "-j", "1")
+    assert ask(folder, *words).err == "", "it takes less than ten seconds"
+    monkeypatch.setattr(seeding, "PLAIN_EVERY_S", 0)
+    lines = ask(folder, *words).err.splitlines()
+    assert lines[1].startswith("tailrace: 2 of 3 runs done, ") and len(lines) == 3
+    assert ask(folder, *words, "--quiet").err == ask(folder, *words, "--json").err == ""
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:

@@ -26,7 +26,13 @@ REDUCED = {
     "screen": {"shard": "[0, 3]"},
 }
 PROGRAMS = {"render": ("povray", "povray"), "screen": ("phmmer", "hmmer")}
-NO_BAGS = {"tailrace.toml", "grid.toml", "sites.toml", "office.toml"}  # settings, scenarios
+NO_BAGS = {
+    "tailrace.toml",
+    "grid.toml",
+    "lab.toml",
+    "sites.toml",
+    "office.toml",
+}  # settings, scenarios
 BAD_ON_PURPOSE = {"clash.toml"}  # the page shows how it is refused
 
 

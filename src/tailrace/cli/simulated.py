@@ -70,14 +70,15 @@ def _runs(count: int) -> str:
 
 
 def _row(figure: str, sums: Running) -> tuple[str, ...]:
-    half = f"± {sums.half_width:.4g}" if sums.count > 1 else ""
+    half = f"± {_number(sums.half_width, 4)}" if sums.count > 1 else ""
     hint = "" if sums.settled or sums.count < 2 or not sums.mean else "wide: more seeds or longer?"
-    return (figure, _number(sums.mean), half, f"{sums.variance**0.5:.4g}", _number(sums.least),
+    return (figure, _number(sums.mean), half, _number(sums.variance**0.5, 4), _number(sums.least),
             _number(sums.most), hint)  # fmt: skip
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.6g}"
+def _number(value: float, digits: int = 6) -> str:
+    """Large ones without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
 def show_running(result: Result, figures: Sequence[str]) -> None:
@@ -116,7 +117,7 @@ def show_parts(result: Result, kind: str, parts: Sequence[Sequence[Part]]) -> No
 
 
 def _cells(row: dict[str, Any], figures: Sequence[str]) -> list[str]:
-    return [f"{row['figures'][figure]:.5g}" for figure in figures]
+    return [_number(row["figures"][figure], 5) for figure in figures]
 
 
 def means_of(parts: Sequence[Sequence[Part]]) -> list[dict[str, Any]]:
