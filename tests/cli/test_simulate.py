@@ -321,3 +321,19 @@ def test_figures_are_drawn_against_what_was_varied(folder: Path) -> None:
     drawn = (folder / "v.svg").read_text()
     for text in ("makespan (h)", "cost (USD)", "pools.spot.machines", "matching=maxmax", ">50<"):
         assert text in drawn, text
+
+
+def test_tasks_that_nobody_will_ever_do_are_told(tmp_path: Path) -> None:
+    (tmp_path / "lost.toml").write_text(
+        '[pools.old]\nmachines = 1\nup = "25m"\n[bags.b]\ntasks = 4\nlength = "10m"\n'
+    )
+    told = ask(tmp_path, "simulate", "lost.toml", "--seeds", "2").out
+    assert "in 2 of 2 runs tasks are left without a result: nothing was left to happen" in told
+    (tmp_path / "dear.toml").write_text(
+        '[pools.dear]\nmax = 1\nprice = "1 USD/h"\n'
+        '[bags.b]\ntasks = 4\nlength = "1h"\nbudget = "2 USD"\n'
+    )
+    (why,) = ask(tmp_path, "simulate", "dear.toml", "--json").json[0]["unfinished"].items()
+    assert why[0].startswith("bag b was stopped: ") and why[1] == 20
+    ended = ask(tmp_path, "simulate", "lost.toml", "--set", "stop.time=20m", "--json").json[0]
+    assert ended["unfinished"] == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -55,6 +56,13 @@ def show_figures(result: Result, asked: Sequence[str]) -> None:
     head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
     if rows:
         screen.print_table(screen.table(head, rows, right=head[1:6]))
+    for why, count in _unfinished(result).items():
+        some = f"in {count:,} of {_runs(len(result.runs))} tasks are left without a result"
+        click.echo(f"{some}: {screen.plain(why)}")
+
+
+def _unfinished(result: Result) -> dict[str, int]:
+    return dict(Counter(run.unfinished for run in result.runs if run.unfinished))
 
 
 def show_recorded(result: Result) -> None:
@@ -172,6 +180,7 @@ def _told(result: Result, seed: int, running: Sequence[str]) -> dict[str, Any]:
         "seeds": [run.seed for run in result.runs],
         "machines": means_of([run.machines for run in result.runs]),
         "links": means_of([run.links for run in result.runs]),
+        "unfinished": _unfinished(result),
     }
     if result.variant.recorded is not None:
         found = whatif.compare(result.variant.recorded, told["runs"])

@@ -15,6 +15,7 @@ import msgspec
 
 from tailrace.errors import TailraceError
 from tailrace.simulation.drawn import Book
+from tailrace.simulation.ending import unfinished
 from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.statistics import Part, figures, links, machines, remaining
 from tailrace.simulation.tracing import tracing
@@ -39,17 +40,19 @@ class Run(msgspec.Struct, frozen=True):
     machines: list[Part]
     links: list[Part]
     curve: list[tuple[int, int]]  # µs, and the tasks not done then; if asked for
+    unfinished: str = ""  # why tasks are left without a result
 
 
 def run_one(todo: Todo) -> Run:
     book = Book() if todo.expand is not None else None
     with tracing(todo.trace) as watch:
         world = World(todo.scenario, todo.seed, watch=watch, book=book)
-        world.run()
+        stop = world.run()
     if book is not None and todo.expand is not None:
         book.write(Path(todo.expand))
     curve = remaining(world.records) if todo.curve else []
-    return Run(todo.seed, figures(world), machines(world), links(world), curve)
+    return Run(todo.seed, figures(world), machines(world), links(world), curve,
+               unfinished(world, stop))  # fmt: skip
 
 
 def run_all(todos: Sequence[Todo], processes: int) -> Iterator[tuple[int, Run] | None]:

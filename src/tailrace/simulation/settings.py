@@ -15,7 +15,11 @@ import msgspec
 from tailrace.bag.tables import meant
 from tailrace.errors import BadInput
 
-NAMED = ("pools", "bags")  # tables of tables under names of the user's own: none is made by a typo
+NAMED = (
+    "pools",
+    "bags",
+    "sites",
+)  # tables of tables under names of the user's own: none is made by a typo
 
 
 class Setting(msgspec.Struct, frozen=True):
