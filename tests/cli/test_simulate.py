@@ -205,6 +205,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
         out, _ = process.communicate(timeout=30)
         assert process.returncode == 130
         assert "2 of 4 runs are done" in read_until(screen, "are done")
+        assert gone(process.pid), "a worker is left behind"
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -212,6 +213,16 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
         os.close(screen)
     assert "endless (pools.one.up=1d): 2 runs" in out
     assert "endless (pools.one.up=1s): 0 runs" in out
+
+
+def gone(group: int) -> bool:
+    for _ in range(50):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def read_until(screen: int, text: str) -> str:

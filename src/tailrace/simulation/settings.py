@@ -15,11 +15,8 @@ import msgspec
 from tailrace.bag.tables import meant
 from tailrace.errors import BadInput
 
-NAMED = (
-    "pools",
-    "bags",
-    "sites",
-)  # tables of tables under names of the user's own: none is made by a typo
+# Tables of tables under names of the user's own: none is made by a typo.
+NAMED = ("pools", "bags", "sites")
 
 
 class Setting(msgspec.Struct, frozen=True):
