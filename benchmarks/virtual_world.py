@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from studies.others import ours, simgrid_call, simpy_model
-from studies.runs import SCENARIOS
+from studies.runs import Runs
 
 from benchmarks.bench import Bench
 from benchmarks.figure import Bar, Figure, alternating, at_least, below, ratios
@@ -25,6 +25,7 @@ HERE = Path(__file__).parent / "scenarios"
 STRATEGIES = ("fcfs", "ntdmr")
 WORKERS = tuple(0.5 + k / 10 for k in range(20))
 TASKS = 20_000
+CHECKPOINTS = 'bags.jobs.checkpoint={ every = "30m", pause = "2s", size = "10 MB" }'
 
 
 def measure(bench: Bench) -> None:
@@ -50,11 +51,15 @@ def _events_per_s(scenario: Scenario) -> float:
 
 def _tell_thesis(bench: Bench) -> None:
     """With the drawing of lengths and the reckoning of the figures: what a user waits for."""
-    runs = {
-        "chapter 3: 10 machines, 5 weeks": (SCENARIOS / "availability.toml", below(1)),
-        "chapter 4: 128 machines, 7 days, 7,000 jobs": (HERE / "chapter4.toml", below(3)),
-    }
-    ways = {what: partial(_seconds, load_scenario(path)) for what, (path, _) in runs.items()}
+    grid, scenarios = str(HERE / "chapter4.toml"), Runs()
+    runs: dict[str, tuple[Scenario, Bar | None]] = {
+        "chapter 3: 10 machines, 5 weeks": (scenarios.scenario("availability.toml", ()), below(1)),
+        "chapter 4: 128 machines, 7 days, 7,000 jobs": (scenarios.scenario(grid, ()), below(3)),
+        "the same with checkpoints of 10 MB every half hour": (
+            scenarios.scenario(grid, [CHECKPOINTS]), None,
+        ),
+    }  # fmt: skip
+    ways = {what: partial(_seconds, scenario) for what, (scenario, _) in runs.items()}
     for what, values in alternating(bench.repetitions, ways).items():
         _figure(bench, what, "s", values, runs[what][1])
 
