@@ -178,6 +178,46 @@ def test_rates_never_exceed_a_link_and_all_bytes_arrive(plan: Any, looks: list[i
         assert not link.transfers
 
 
+def model(plan: list[tuple[int, float, list[int]]], links: list[Link]) -> dict[int, float]:
+    """When each is there, if at every change all rates are taken anew (eqs. 5.2 and 5.3)."""
+    latency = [sum(links[n].latency_us for n in path) for _, _, path in plan]
+    begins = {number: at + latency[number] for number, (at, _, _) in enumerate(plan)}
+    left: dict[int, float] = {}
+    there: dict[int, float] = {}
+    now = 0.0
+    while begins or left:
+        over = [[one for one in left if n in plan[one][2]] for n in range(len(links))]
+        weight = {one: 1 / (0.2 * max(latency[one], 1)) for one in left}
+        rates = {
+            one: min(
+                links[n].bytes_per_s / S * (
+                    1 if links[n].reach is Reach.WIDE
+                    else weight[one] / sum(weight[other] for other in over[n])
+                )
+                for n in plan[one][2]
+            )
+            for one in left
+        }  # fmt: skip
+        steps = [at - now for at in begins.values()] + [left[one] / rates[one] for one in left]
+        now += min(steps)
+        left = {one: bytes_left - rates[one] * min(steps) for one, bytes_left in left.items()}
+        there |= {one: now for one, rest in left.items() if rest <= 1e-6}
+        left = {one: rest for one, rest in left.items() if rest > 1e-6}
+        left |= {one: plan[one][1] for one, at in begins.items() if at <= now + 1e-6}
+        begins = {one: at for one, at in begins.items() if at > now + 1e-6}
+    return there
+
+
+@settings(deadline=None, max_examples=100)
+@given(sendings)
+def test_flows_are_the_rescaling_of_every_transfer(plan: Any) -> None:
+    links = [Link(str(n), 1_000_000 * (n + 1), 500 * n) for n in range(3)]
+    links.append(Link("wide", 300_000, 9_000, Reach.WIDE))
+    plain = [(at, float(size), sorted(path)) for at, size, path, _ in plan]
+    sent = [(at, size, Route([links[n] for n in path])) for at, size, path in plain]
+    assert arrivals(*sent) == pytest.approx(model(plain, links), abs=3 * (1 + len(plan)))
+
+
 @settings(deadline=None, max_examples=100)
 @given(sendings)
 def test_a_single_bottleneck_is_never_idle_while_there_is_something_to_send(plan: Any) -> None:

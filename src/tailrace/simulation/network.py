@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
-from tailrace.simulation.engine import Engine, Handle, Rank
+from tailrace.simulation.engine import Engine, Rank
+from tailrace.simulation.flow import Flow, Transfer
 from tailrace.simulation.usage import Meter
 
 SECOND_US = 1_000_000
@@ -28,16 +29,7 @@ class Reach(Enum):
 class Link:
     """Counts the bytes that went over it, and for how long there were any on their way."""
 
-    __slots__ = (
-        "_busy",
-        "bytes",
-        "bytes_per_s",
-        "latency_us",
-        "name",
-        "reach",
-        "transfers",
-        "weight",
-    )
+    __slots__ = ("_busy", "bytes", "bytes_per_s", "flows", "latency_us", "name", "reach", "weight")
 
     def __init__(
         self, name: str, bytes_per_s: float, latency_us: int = 0, reach: Reach = Reach.LOCAL
@@ -49,26 +41,26 @@ class Link:
         self.latency_us = latency_us
         self.reach = reach
         self.bytes = 0.0
-        self.transfers: dict[Transfer, None] = {}  # active, in the order they came
-        self.weight = 0.0  # of all active transfers
+        self.flows: dict[Flow, None] = {}  # those with transfers, in the order they came
+        self.weight = 0.0  # of all transfers on it
         self._busy = Meter()
+
+    @property
+    def transfers(self) -> list[Transfer]:
+        return [transfer for flow in self.flows for transfer in flow.transfers]
 
     def busy_us(self, now: int) -> int:
         return self._busy.total(now)
 
-    def enter(self, transfer: Transfer, now: int) -> None:
-        self.transfers[transfer] = None
-        self._weigh(now)
-
-    def leave(self, transfer: Transfer, now: int) -> None:
-        del self.transfers[transfer]
-        self._weigh(now)
-
-    def _weigh(self, now: int) -> None:
-        """Added up anew each time: a sum that is kept up to date would drift."""
+    def weigh(self, flow: Flow, now: int) -> None:
+        """After a change of it. Added up anew: a sum that is kept up to date would drift."""
+        if flow.transfers:
+            self.flows[flow] = None
+        else:
+            self.flows.pop(flow, None)
         if self.reach is Reach.LOCAL:
-            self.weight = sum([transfer.route.weight for transfer in self.transfers])
-        self._busy.set(bool(self.transfers), now)
+            self.weight = sum([flow.weight * len(flow.transfers) for flow in self.flows])
+        self._busy.set(bool(self.flows), now)
 
     def rate(self, weight: float) -> float:
         """Bytes per µs for an active transfer of that weight."""
@@ -89,36 +81,15 @@ class Route:
         return min([link.rate(self.weight) for link in self.links])
 
 
-class Transfer:
-    """On its way until `on_done(argument)` is called, or it is cancelled."""
-
-    __slots__ = ("argument", "due", "left", "on_done", "rate", "route", "since_us", "size")
-
-    def __init__(
-        self, size: float, route: Route, on_done: Callable[[Any], object], argument: Any
-    ) -> None:
-        self.size = size
-        self.left: float = size  # bytes, at the time of its latest change of rate
-        self.route = route
-        self.on_done = on_done
-        self.argument = argument
-        self.rate = 0.0  # bytes per µs; 0: waiting for its latency, or over
-        self.since_us = 0
-        self.due: Handle = 0
-
-    def sent(self, now: int) -> float:
-        """Bytes so far."""
-        return self.size - max(self.left - self.rate * (now - self.since_us), 0.0)
-
-
 class Traffic:
-    """All transfers. When one begins or ends, those that share a local link with it change."""
+    """All transfers. When one begins or ends, the flows that share a local link with it change."""
 
-    __slots__ = ("_active", "_engine")
+    __slots__ = ("_active", "_engine", "_flows")
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._active: dict[Transfer, None] = {}  # those waiting for their latency too
+        self._flows: dict[tuple[Link, ...], Flow] = {}  # those with transfers
 
     def send(
         self, size: float, route: Route, on_done: Callable[[Any], object], argument: Any = None
@@ -137,52 +108,66 @@ class Traffic:
             return
         self._engine.cancel(transfer.due)
         del self._active[transfer]
-        if transfer.rate:
-            self._leave_links(transfer)
+        flow = transfer.flow
+        if flow is not None:
+            flow.remove(transfer, transfer.sent(self._engine.now))
+            self._left(flow, [transfer])
 
     def _begin(self, transfer: Transfer) -> None:
-        now = self._engine.now
-        transfer.since_us = now
-        for link in transfer.route.links:
-            link.enter(transfer, now)
-        transfer.due = 0
-        self._rescale(transfer)
+        now, links = self._engine.now, transfer.route.links
+        flow = self._flows.get(links)
+        if flow is None:
+            flow = self._flows[links] = Flow(transfer.route, now)
+        flow.add(transfer, now)
+        self._changed(flow)
 
-    def _end(self, transfer: Transfer) -> None:
-        transfer.left, transfer.since_us = 0.0, self._engine.now  # to the nearest microsecond
-        self._leave_links(transfer)
-        self._arrive(transfer)
+    def _end(self, flow: Flow) -> None:
+        flow.due_us = None
+        ended = flow.ended(self._engine.now)
+        self._left(flow, ended)
+        for transfer in ended:
+            if transfer in self._active:  # else cancelled by what the one before has caused
+                self._arrive(transfer)
 
     def _arrive(self, transfer: Transfer) -> None:
         del self._active[transfer]
+        transfer.leave(transfer.size)
         transfer.on_done(transfer.argument)
 
-    def _leave_links(self, transfer: Transfer) -> None:
+    def _left(self, flow: Flow, transfers: list[Transfer]) -> None:
         now = self._engine.now
-        sent = transfer.sent(now)
-        transfer.left, transfer.rate = transfer.size - sent, 0.0
-        for link in transfer.route.links:
-            link.leave(transfer, now)
-            link.bytes += sent
-        self._rescale(transfer)
+        for link in flow.links:
+            for transfer in transfers:
+                link.bytes += transfer.sent(now)
+        if not flow.transfers:
+            self._flows.pop(flow.links, None)
+        self._changed(flow)
 
-    def _rescale(self, changed: Transfer) -> None:
-        beside: dict[Transfer, None] = {}
-        for link in changed.route.links:
-            if link.reach is Reach.LOCAL:
-                beside.update(link.transfers)
-            elif changed in link.transfers:
-                beside[changed] = None
-        for transfer in beside:
-            self._set_rate(transfer, transfer.route.rate())
+    def _changed(self, flow: Flow) -> None:
+        """It has more transfers, or fewer: all beside it have a new rate."""
+        now = self._engine.now
+        for link in flow.links:
+            link.weigh(flow, now)
+        if not flow.transfers:
+            self._expect_end(flow, None)
+        for other in _beside(flow):
+            other.set_rate(other.route.rate(), now)
+            self._expect_end(other, other.next_end(now))
 
-    def _set_rate(self, transfer: Transfer, rate: float) -> None:
-        if rate == transfer.rate:
+    def _expect_end(self, flow: Flow, at: int | None) -> None:
+        if at == flow.due_us:
             return
-        engine, now = self._engine, self._engine.now
-        transfer.left, transfer.since_us = transfer.size - transfer.sent(now), now
-        transfer.rate = rate
-        if transfer.due:
-            engine.cancel(transfer.due)
-        ends = now + int(transfer.left / rate + 0.5)
-        transfer.due = engine.put(ends, Rank.RESULT, self._end, transfer)
+        if flow.due_us is not None:
+            self._engine.cancel(flow.due)
+        flow.due_us = at
+        if at is not None:
+            flow.due = self._engine.put(at, Rank.RESULT, self._end, flow)
+
+
+def _beside(flow: Flow) -> dict[Flow, None]:
+    """Those that share a local link with it, and itself."""
+    beside: dict[Flow, None] = {flow: None} if flow.transfers else {}
+    for link in flow.links:
+        if link.reach is Reach.LOCAL:
+            beside.update(link.flows)
+    return beside

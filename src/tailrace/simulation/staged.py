@@ -13,11 +13,11 @@ from typing import Any
 
 from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.files import Saving
+from tailrace.simulation.flow import Transfer
 from tailrace.simulation.host import Sent, SimulatedHost
 from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.luggage import Luggage
 from tailrace.simulation.machine import Arrived, Machine, OnEnd
-from tailrace.simulation.network import Transfer
 from tailrace.simulation.transport import Transport
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tailrace.simulation.engine import Engine
-from tailrace.simulation.network import Link, Reach, Traffic, Transfer
+from tailrace.simulation.flow import Transfer
+from tailrace.simulation.network import Link, Reach, Traffic
 from tailrace.simulation.sites import LinkTerms, Network
 from tailrace.simulation.storage import Storage
 from tailrace.simulation.topology import Topology
