@@ -21,6 +21,9 @@ from tailrace.errors import BadInput, Exit
 from tailrace.report.record import Result
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.store import Store
+from tailrace.simulation.reading import load_scenario
+from tailrace.simulation.statistics import figures, machines
+from tailrace.simulation.world import World
 
 DOCS = ROOT / "docs"
 WORDS = (
@@ -106,14 +109,58 @@ def test_every_key_of_a_bag_file_is_explained(tmp_path: Path):
 
 
 def known_keys(folder: Path) -> list[str]:
-    """From the message about one that is not."""
     bag = folder / "bag.toml"
     bag.write_text('command = "true"\nnonsense = 1\n')
     with pytest.raises(BadInput) as fault:
         load_bag_file(bag)
-    listed = re.search(r"known here are ([^;]+)", fault.value.remedy)
+    return listed_in(fault.value)
+
+
+def listed_in(fault: BadInput) -> list[str]:
+    """From the message about a key that is none."""
+    listed = re.search(r"known here are ([^;]+)", fault.remedy)
     assert listed
     return listed[1].split(", ")
+
+
+SCENARIO = """
+[sites.s]
+#sites
+[network]
+#network
+[pools.p]
+machines = 1
+#pools
+[bags.b]
+tasks = 1
+length = 1
+#bags
+"""
+
+
+@pytest.mark.parametrize("where", ["", "#sites", "#network", "#pools", "#bags"])
+def test_every_key_of_a_scenario_is_explained(tmp_path: Path, where: str):
+    """Those of its tables too; what a bag file alone has a use for is let be."""
+    text = SCENARIO.replace(where, "nonsense = 1", 1) if where else f"nonsense = 1{SCENARIO}"
+    (tmp_path / "s.toml").write_text(text)
+    with pytest.raises(BadInput) as fault:
+        load_scenario(tmp_path / "s.toml")
+    page = re.sub(r"```.*?```", "", (DOCS / "reference/scenario.md").read_text(), flags=re.DOTALL)
+    told = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", page))))
+    assert set(listed_in(fault.value)) - told - NOT_SIMULATED == set()
+
+
+# Of commands and their ends, which a scenario has none of.
+NOT_SIMULATED = {"env", "grace", "keep_output", "on_over_limit", "result", "repeatable"}
+
+
+def test_every_figure_of_a_simulation_is_explained(tmp_path: Path):
+    (tmp_path / "s.toml").write_text(SCENARIO)
+    world = World(load_scenario(tmp_path / "s.toml"), 0)
+    told = " ".join(table("reference/scenario.md", "figure"))
+    assert [name for name in figures(world) if f"{name}" not in told] == []
+    page = (DOCS / "reference/scenario.md").read_text()
+    assert [name for name in machines(world)[0].figures if f"`{name}`" not in page] == []
 
 
 def test_the_commented_bag_file_speaks_of_every_key_too(tmp_path: Path):
