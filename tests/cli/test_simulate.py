@@ -71,6 +71,7 @@ returns = 0.95
 max = 1
 site = "here"
 startup = { law = "exponential", mean = "2m" }
+never_up = { share = 0.4, after = { law = "exponential", mean = "1m" } }
 price = "0.10 USD/h"
 
 [bags.small]
@@ -80,7 +81,8 @@ arrivals = { process = "daily", per_day = 900, night = 0.2 }
 input = { law = "uniform", from = "1 MB", to = "20 MB" }
 output = { law = "uniform", from = "1 MB", to = "20 MB" }
 checkpoint = { every = "5m", pause = "2s", size = "10 MB" }
-failing = { tasks = 0.05, attempts = 0.05 }
+draw = "even"
+failing = { tasks = 0.05, attempts = 0.05, length = { law = "uniform", from = "1m", to = "9m" } }
 timeout = "2h"
 retries = { lost = 20, expired = 20 }
 """

@@ -30,7 +30,8 @@ from tailrace.simulation.scenario import Scenario
 def measured(terms: Terms, pool: Pool | None = None, **facts: Any) -> MeasuredRun:
     found: dict[str, Any] = {
         "machines": 0, "capacity": {"cores": 2000, "memory": 1 << 30}, "slots": 2, "slope": 1.0,
-        "slot": Occupancy(4000, 30_000), "startup_us": [200_000], "lifetimes": [], **facts,
+        "slot": Occupancy(4000, 30_000), "startup_us": [200_000], "lifetimes": [],
+        "never_up_us": [], **facts,
     }  # fmt: skip
     return MeasuredRun(
         bag=1, terms=terms, pools=[MeasuredPool(terms=pool or Pool("local"), **found)],
@@ -176,6 +177,8 @@ def test_what_if(swept: Path) -> None:
     asked = ("simulate", "--seeds", "3", "--json", "--set")
     poor = ask(swept, *asked, "bags.sweep.budget=0.5 USD").json[0]
     assert poor["figures"]["tasks_done"]["mean"] == 0
+    told = ask(swept, "simulate", "--seeds", "3", "--set", "bags.sweep.budget=0.5 USD").out
+    assert "3 of 3 runs did not finish: stopped by the budget" in told
     many = ask(swept, *asked, "pools.local.max=6").json[0]
     assert many["figures"]["cost_USD"]["mean"] > 0.6
     wrong = ask(swept, *asked, "bags.swept.budget=1 USD")

@@ -28,7 +28,7 @@ KINDS = {
     "two machines": ("[pools.local]\nmax = 2\ncores = 1", SLEEP, 60, 0.05, 0.25),
     "three with a price": (f"[pools.local]\nmax = 3\ncores = 1\n{PRICE}", SLEEP, 60, 0.1, 0.3),
     "two that die": (
-        f'[pools.spot]\nmax = 2\ncores = 1\nup = {{ law = "exponential", mean = "3s" }}\n{PRICE}',
+        f'[pools.spot]\nmax = 2\ncores = 1\nup = {{ law = "exponential", mean = "1.5s" }}\n{PRICE}',
         SLEEP, 60, 0.05, 0.25,
     ),
     "a slow and a fast one": (

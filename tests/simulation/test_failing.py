@@ -76,6 +76,18 @@ length = "4s"
 """
 
 
+def test_leases_that_never_come_up_are_taken_anew() -> None:
+    """Half of them are gone after 2 s; five in a row, and the bag is braked as in life."""
+    text = LEASED.replace('up = "5s"', 'never_up = { share = 0.5, after = "2s" }')
+    worlds = [world(text, seed) for seed in range(60)]
+    found = [figures(one) for one in worlds]
+    missed = [sum(not host.known for host in one.every_host) for one in worlds]
+    assert [one["tasks_done"] for one in found] == [3 if misses < 5 else 0 for misses in missed]
+    assert sum(missed) / 60 == pytest.approx(1, abs=0.5)
+    lasted = {misses: one["makespan_s"] for misses, one in zip(missed, found, strict=True)}
+    assert lasted[0] == 10 + 3 * 4 and lasted[1] == 2 + 10 + 3 * 4
+
+
 def test_a_leased_machine_lives_from_its_start_up_on() -> None:
     """Each is up for 5 s after 10 s of starting, and does one task of 4 s."""
     assert figures(world(LEASED))["makespan_s"] == 10 + 4 + 2 * (1 + 10 + 4)

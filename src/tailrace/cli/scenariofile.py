@@ -60,11 +60,20 @@ class ScenarioFile:
         if pool.startup_us:
             law = self._law(pool.startup_us, f"{pool.terms.name}-startup", "startup_s")
             yield _line("startup", law, "as measured, from wanting a machine to its first call")
+        if pool.never_up_us:
+            yield from self._never_up(pool)
         yield from _life(pool.lifetimes)
         if pool.slope != 1:
             yield _line("slope", f"{pool.slope:.6g}", "run times beside those of all pools")
         if pool.slot.between_us:
             yield _line("offset", pool.slot.between_us / SECOND, "between two tasks on one slot")
+
+    def _never_up(self, pool: MeasuredPool) -> Iterator[str]:
+        missed = pool.never_up_us
+        leases = len(missed) + len(pool.lifetimes)
+        note = f"{len(missed)} of {count(leases, 'lease')} were gone before their first call"
+        yield _line("never_up.share", f"{len(missed) / leases:.6g}", note)
+        yield f"never_up.after = {self._law(missed, f'{pool.terms.name}-never-up', 'gone_s')}"
 
     def _law(self, values_us: Sequence[int], name: str, column: str) -> str:
         seconds = [f"{us / SECOND:.6f}" for us in values_us]

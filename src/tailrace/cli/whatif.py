@@ -142,8 +142,16 @@ def show(run: Recorded, found: Sequence[dict[str, float]], *, changed: bool) -> 
     """Whether the recorded run lies among them is a question only if nothing was changed."""
     rows = [_row(name, one, changed) for name, one in compare(run, found).items()]
     screen.print_table(screen.table(HEAD, rows, right=HEAD[1:5]))
+    unfinished = sum(_is_unfinished(one) for one in found)
+    if unfinished:
+        click.echo(f"{unfinished:,} of {words.count(len(found), 'run')} did not finish: stopped by "
+                   "the budget, or braked. Their makespan is that of the last result.")  # fmt: skip
     for note in run.notes:
         click.echo(note)
+
+
+def _is_unfinished(figures: dict[str, float]) -> bool:
+    return figures["tasks_done"] + figures["tasks_failed"] < figures["tasks_submitted"]
 
 
 def _row(name: str, one: Compared, changed: bool) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class MeasuredPool(msgspec.Struct, frozen=True, kw_only=True):
     slot: Occupancy  # beyond the run times
     startup_us: list[int]  # of each lease that came up
     lifetimes: list[Lifetime]
+    never_up_us: list[int]  # how long each lease lasted that had no first call
 
 
 class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,6 +197,7 @@ def _pools(
             slot=slot,
             startup_us=_startups(own, attempts, slot),
             lifetimes=[_lifetime(x, x.lease in died, down) for x in own if x.up_us is not None],
+            never_up_us=[us for x in own if (us := _missed_us(x, died, down)) is not None],
         )
 
 
@@ -257,6 +259,15 @@ def _died(link: sqlite3.Connection, leases: dict[int, LeaseRow]) -> set[int]:
         if told["state"] == "ending":
             let_end.add(told["lease"])
     return {n for n, row in leases.items() if n not in let_end and row.gone_us is not None}
+
+
+def _missed_us(lease: LeaseRow, died: set[int], down: list[Span]) -> int | None:
+    """Of one that was gone before its first call, and not because its server was."""
+    gone_us = lease.gone_us
+    if lease.up_us is not None or gone_us is None or lease.lease not in died:
+        return None
+    with_server = any(lease.wanted_us <= span.from_us <= gone_us for span in down)
+    return None if with_server else gone_us - lease.wanted_us
 
 
 def _lifetime(lease: LeaseRow, died: bool, down: list[Span]) -> Lifetime:

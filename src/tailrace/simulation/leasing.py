@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tailrace.scheduler.decisions import Acquire, Release, Renew
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.host import SimulatedHost
 from tailrace.simulation.population import Population
-from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.scenario import NeverUp, Scenario
 from tailrace.simulation.telling import Teller
 
 
@@ -29,6 +31,11 @@ class Leasing:
             name: streams.stream("startup", name).durations(machines.startup)
             for name, machines in self._pools.items()
         }
+        self._never_up = {
+            name: _misfortune(machines.never_up, streams.below("never_up", name))
+            for name, machines in self._pools.items()
+            if machines.never_up is not None
+        }
         population.on_lease_lost = self._over
 
     def acquire(self, call: Acquire) -> None:
@@ -36,8 +43,19 @@ class Leasing:
         host = self._population.new_host(self._pools[call.pool], call.lease, up)
         self._leased[call.lease] = host
         self._report(LeaseChanged(call.lease, LeaseState.STARTING))
-        self._engine.put(up, Rank.LIFE, host.presence.arrive)
+        gone_us = self._gone_before_it_is_up(call.pool)
+        if gone_us is None:
+            self._engine.put(up, Rank.LIFE, host.presence.arrive)
+        else:
+            self._engine.put(self._engine.now + gone_us, Rank.LIFE, self._miss, host)
         host.ends = self._engine.put(call.ends_us, Rank.LIFE, self._end, host)
+
+    def _gone_before_it_is_up(self, pool: str) -> int | None:
+        draw = self._never_up.get(pool)
+        return None if draw is None else draw()
+
+    def _miss(self, host: SimulatedHost) -> None:
+        self._over(host, "it was gone before its first call")
 
     def renew(self, call: Renew) -> None:
         host = self._leased.get(call.lease)
@@ -64,3 +82,10 @@ class Leasing:
                 host.presence.depart()
             del self._population.hosts[host.name]
             self._report(LeaseChanged(host.lease, LeaseState.GONE, why))
+
+
+def _misfortune(law: NeverUp, streams: Streams) -> Callable[[], int | None]:
+    """For each lease: None, or after what time it is gone."""
+    chance = streams.stream("share").uniforms()
+    after = streams.stream("after").durations(law.after)
+    return lambda: after() if chance() < law.share else None

@@ -54,6 +54,7 @@ from tailrace.simulation.scenario import (
     Detection,
     Failures,
     Machines,
+    NeverUp,
     News,
     Scenario,
     Stopping,
@@ -143,6 +144,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         speed=_law(table, "speed", place, Constant(1.0), number),
         type=_type(table, place),
         startup=_law(table, "startup", place, Constant(0.0)),
+        never_up=_never_up(table, place),
         failures=_alternation(table, "up", "down", place),
         owner=_alternation(table, "owner_away", "owner_there", place),
         owner_hours=read_hours(table, place),
@@ -205,6 +207,15 @@ def _alternation(table: Table, here: str, away: str, place: Place) -> Alternatio
             raise table.bad(given, f"{given} without {here}", f"say how long it is {here}, too")
         return None
     return Alternation(first, second, notice)
+
+
+def _never_up(table: Table, place: Place) -> NeverUp | None:
+    if "never_up" not in table:
+        return None
+    inner = table.table("never_up")
+    found = NeverUp(_share(inner, "share", 0.0), _law(inner, "after", place, Constant(0.0)))
+    inner.finish()
+    return found
 
 
 # bags

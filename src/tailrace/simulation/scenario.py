@@ -39,6 +39,13 @@ class Alternation(msgspec.Struct, frozen=True):
     notice_us: int | None = None  # it is told before it goes
 
 
+class NeverUp(msgspec.Struct, frozen=True):
+    """Leases whose machine is gone before its first call."""
+
+    share: float
+    after: Law = Constant(0.0)
+
+
 class Machines(msgspec.Struct, frozen=True):
     """The machines of a pool. Leased ones come when they are wanted, the others by themselves."""
 
@@ -51,6 +58,7 @@ class Machines(msgspec.Struct, frozen=True):
     speed: Law = ONE  # of each machine
     type: MachineType = REFERENCE
     startup: Law = Constant(0.0)  # of a lease, from wanted to up
+    never_up: NeverUp | None = None
     failures: Alternation | None = None
     owner: Alternation | None = None
     owner_hours: Hours | None = None
