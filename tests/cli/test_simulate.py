@@ -350,3 +350,21 @@ def test_tasks_that_nobody_will_ever_do_are_told(tmp_path: Path) -> None:
     assert why[0].startswith("bag b was stopped: ") and why[1] == 20
     ended = ask(tmp_path, "simulate", "lost.toml", "--set", "stop.time=20m", "--json").json[0]
     assert ended["unfinished"] == {}
+
+
+def test_a_link_carried_what_travelled(tmp_path: Path) -> None:
+    """Ten inputs of 10 MB and outputs of 5 MB, at 10 MB/s."""
+    (tmp_path / "site.toml").write_text(
+        '[sites.here]\nlan = { rate = "10 MB/s" }\n[network]\nstorage = { site = "here" }\n'
+        '[pools.p]\nmachines = 1\nsite = "here"\n'
+        '[bags.b]\ntasks = 10\nlength = "1m"\ninput = "10 MB"\noutput = "5 MB"\n'
+    )
+    words = ("simulate", "site.toml", "--seeds", "1", "--links")
+    told = ask(tmp_path, *words, "--json").json[0]
+    (link,) = told["links"]
+    makespan = told["runs"][0]["makespan_s"]
+    assert (link["name"], link["of"], link["figures"]["megabytes"]) == ("here lan", "local", 150)
+    assert link["figures"]["used"] == pytest.approx(15 / makespan)
+    assert 10 / makespan <= link["figures"]["busy"] <= 15 / makespan + 1e-9
+    row = ask(tmp_path, *words).out.splitlines()[-1].split()
+    assert row[:4] == ["here", "lan", "local", "1"] and row[4] == "150"
