@@ -46,6 +46,8 @@ BAD = [
     (POOL, f'{POOL}detection = "told"\n', 5, "is 'told'", '"reported" or "silent"'),
     (POOL, f'{POOL}price = "1 USD/h"\n', 5, "come by themselves cost nothing", "max = 2"),
     (POOL, 'max = 2\nprice = "cheap"\n', 5, "'cheap' is not a price such as 0.10 USD/h", ""),
+    (POOL, 'max = 2\nprice = "0.01 USD/h"\nunit = "1s"\n', 6, "1s of it is 2.78 millionths",
+     "a longer unit"),
     ("[pools.spot]", "[pool.spot]", None, "there are no pools", "you wrote pool; add one under"),
     ("[bags.b]", "[bag.b]", None, "there are no bags", "you wrote bag; add one under"),
     ("tasks = 5\n", "", 6, "bag b has no tasks", "add tasks = 1000"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tailrace.bag.tables import read_toml
 from tailrace.pools.terms import Billing
 from tailrace.scheduler.decisions import Acquire, Renew
 from tailrace.scheduler.events import LeaseChanged, LeaseState
+from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.statistics import figures
 from tailrace.simulation.world import World
@@ -67,3 +70,17 @@ def test_a_run_costs_what_its_leases_lasted_and_keeps_its_budget(
     told = figures(world).get("cost_USD", 0.0) * 1e6
     assert told == pytest.approx(onlooker.bill(world.engine.now), abs=1)
     assert told <= budget + 1
+
+
+def test_a_unit_of_a_price_is_billed_to_the_nearest_millionth() -> None:
+    text = """
+[pools.spot]
+max = 2
+price = "0.01 USD/h"
+unit = "1m"
+[bags.b]
+tasks = 1
+length = "1m"
+"""
+    (pool,) = read_scenario(read_toml(text, "s"), "s", text, Path()).pools
+    assert pool.terms.billing == Billing(167, "USD", 60_000_000)

@@ -27,7 +27,7 @@ from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
-from tailrace.quantities import duration_us, price, price_unit_us
+from tailrace.quantities import Price, duration_us, price, price_unit_us, show_duration
 from tailrace.scheduler import strategies
 from tailrace.simulation.changes import read_change
 from tailrace.simulation.checks import (
@@ -62,6 +62,8 @@ from tailrace.simulation.scenario import (
 )
 from tailrace.simulation.sites import read_link, read_network, read_sites
 from tailrace.simulation.workload import Given, MachineType
+
+ROUNDED_OFF = 0.01  # of the price of a unit, at most
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -186,7 +188,18 @@ def _billing(table: Table) -> Billing:
     if per_hour is None:
         return Billing()
     unit_us = unit_us or price_unit_us(written)
-    return Billing(per_hour.micros * unit_us // HOUR_US, per_hour.unit, unit_us, minimum_us)
+    return Billing(_of_one_unit(table, per_hour, unit_us), per_hour.unit, unit_us, minimum_us)
+
+
+def _of_one_unit(table: Table, per_hour: Price, unit_us: int) -> int:
+    """In millionths, and whole ones: a unit that is too short for its price would be billed wrong,
+    or be free."""
+    exact = per_hour.micros * unit_us / HOUR_US
+    if abs(round(exact) - exact) <= ROUNDED_OFF * exact:
+        return round(exact)
+    message = (f"{show_duration(unit_us)} of it is {exact:.3g} millionths of a {per_hour.unit}, "
+               "and only whole ones are billed")  # fmt: skip
+    raise table.bad("unit", message, 'take a longer unit, as in unit = "1m" or "1h"')
 
 
 def _type(table: Table, place: Place) -> MachineType:
