@@ -9,6 +9,7 @@ from tests.simulation.scenarios import done_s, run, scenario
 
 from tailrace.errors import BadInput
 from tailrace.scheduler.events import Ended
+from tailrace.simulation.engine import Stop
 from tailrace.simulation.statistics import figures, links
 from tailrace.simulation.world import World
 
@@ -110,6 +111,16 @@ def test_a_part_of_a_site_may_be_hit() -> None:
     world.run()
     failures = sum(host.machine.usage().failures for host in world.every_host)
     assert failures / (200 * 10) == pytest.approx(0.25, abs=0.04)
+
+
+def test_a_world_whose_machines_are_all_dead_comes_to_rest() -> None:
+    """Load, owners and failures of the site would go on without end, but hit nobody."""
+    sites = '[sites.a]\nup = "15s"\ndown = "5s"\n'
+    life = 'site = "a"\nup = "60s"\nowner_hours = { from = 1, to = 2 }\n'
+    load = "owner_away = 30\nowner_there = 1\nload = { lasts = 7, share = 0.5 }\n"
+    world = World(scenario(sites + LONE + life + load + "[bags.b]\nlengths = [999]"), 1)
+    assert world.run() is Stop.EMPTY
+    assert figures(world)["availability"] < 1
 
 
 # checkpoints

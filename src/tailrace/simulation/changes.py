@@ -68,11 +68,11 @@ class Changing:
     def follow(
         self, presence: Presence, streams: Streams, load: Change | None, pace: Change | None
     ) -> None:
-        """Until the machine is gone for good."""
+        """As long as the machine may be up again."""
         for name, change, put in (("load", load, self._load), ("pace", pace, self._pace)):
             if change is not None:
                 steps = change.steps(streams.below(name), presence.engine.now)
-                Steps(presence.engine, put, takewhile(lambda _: not presence.gone, steps))
+                Steps(presence.engine, put, takewhile(lambda _: not presence.final, steps))
 
     def _load(self, share: float) -> None:
         self._share = min(max(share, 0.0), 1.0)

@@ -40,6 +40,7 @@ class Presence:
         "_on_up",
         "availability",
         "engine",
+        "final",
         "gone",
         "tag",
     )
@@ -59,6 +60,7 @@ class Presence:
         self.tag = tag  # by which the world knows the machine
         self.availability = Availability()
         self.gone = False
+        self.final = False  # it will never be up again, though it may still belong to the system
         self._on_up, self._on_down, self._on_notice = on_up, on_down, on_notice
         self._away: dict[Cause, int] = {} if arrived else {Cause.ABSENT: 1}
         if arrived:
@@ -72,10 +74,11 @@ class Presence:
     def causes(self) -> tuple[Cause, ...]:
         return tuple(self._away)
 
-    def hold(self, cause: Cause) -> None:
+    def hold(self, cause: Cause, *, for_good: bool = False) -> None:
         """It is away for this cause, until it is let go as often as it was held."""
         if self.gone:
             return
+        self.final = self.final or for_good
         first = not self._away
         self._away[cause] = self._away.get(cause, 0) + 1
         if first:
@@ -107,7 +110,7 @@ class Presence:
         if self.gone:
             return
         was_up = not self._away
-        self._away, self.gone = {Cause.ABSENT: 1}, True
+        self._away, self.gone, self.final = {Cause.ABSENT: 1}, True, True
         self.availability.depart(self.engine.now)
         if was_up:
             self._on_down(self, Cause.ABSENT)
@@ -173,7 +176,7 @@ class Alternating:
     def _returned(self, _: object) -> None:
         """Its time begins."""
         presence = self._presence
-        if presence.gone:
+        if presence.final:
             return
         goes_us = presence.engine.now + self._here()
         _warn_before(presence, self._cause, goes_us, self._notice_us)
@@ -181,11 +184,11 @@ class Alternating:
 
     def _go(self, _: object) -> None:
         presence = self._presence
-        if presence.gone:
+        if presence.final:
             return
         if self._away is not None:
             presence.engine.put(presence.engine.now + self._away(), Rank.LIFE, self._return)
-        presence.hold(self._cause)
+        presence.hold(self._cause, for_good=self._away is None)
 
     def _return(self, _: object) -> None:
         self._presence.let_go(self._cause)
@@ -222,25 +225,27 @@ class Outages:
 
     def _await(self, begins_us: int, ends_us: int) -> None:
         presence, engine = self._presence, self._presence.engine
+        hold = partial(presence.hold, for_good=ends_us >= NEVER)
         if begins_us <= engine.now:
-            presence.hold(self._cause)
+            hold(self._cause)
         else:
             _warn_before(presence, self._cause, begins_us, self._notice_us)
-            engine.put(begins_us, Rank.LIFE, presence.hold, self._cause)
+            engine.put(begins_us, Rank.LIFE, hold, self._cause)
         if ends_us < NEVER:
             engine.put(ends_us, Rank.LIFE, self._return)
 
     def _return(self, _: object) -> None:
         self._presence.let_go(self._cause)
-        if not self._presence.gone:
+        if not self._presence.final:
             self._await_next()
 
 
 class SiteFailures:
     """A process of the whole site, beside the machines' own: each time, every machine that has
-    joined is hit with the chance `share` (1: all of them), and those hit come back together."""
+    joined is hit with the chance `share` (1: all of them), and those hit come back together. It
+    rests while no machine is left that could be up again."""
 
-    __slots__ = ("_between", "_chance", "_engine", "_hit", "_joined", "_repair", "_share")
+    __slots__ = ("_between", "_chance", "_engine", "_hit", "_joined", "_repair", "_rests", "_share")
 
     def __init__(
         self,
@@ -258,18 +263,25 @@ class SiteFailures:
         self._share, self._chance = share, chance
         self._joined: list[Presence] = []
         self._hit: list[Presence] = []
+        self._rests = False
         self._await_next()
 
     def join(self, presence: Presence) -> None:
         """It is spared an outage that is already there."""
         self._joined.append(presence)
+        if self._rests:
+            self._await_next()
 
     def _await_next(self) -> None:
+        self._rests = False
         self._engine.put(self._engine.now + self._between(), Rank.LIFE, self._strike)
 
     def _strike(self, _: object) -> None:
         chance, share = self._chance, self._share
-        self._joined = [presence for presence in self._joined if not presence.gone]
+        self._joined = [presence for presence in self._joined if not presence.final]
+        if not self._joined:
+            self._rests = True
+            return
         self._hit = [p for p in self._joined if chance is None or chance() < share]
         for presence in self._hit:
             presence.hold(Cause.SITE)
