@@ -3,6 +3,9 @@ room add up, and equal seeds give equal traces."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -84,7 +87,7 @@ def worlds(draw: Any) -> Scenario:
                     query_us=query_us, network=draw(networks()))  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(worlds(), st.integers(0, 2**32))
 def test_nothing_is_lost_and_all_adds_up(scenario: Scenario, seed: int) -> None:
     world = World(scenario, seed, check=True)
@@ -129,3 +132,48 @@ def _work_and_room_add_up(world: World, seed: int) -> None:
 @given(worlds(), st.integers(0, 2**32))
 def test_equal_seeds_give_equal_traces(scenario: Scenario, seed: int) -> None:
     assert trace(scenario, seed) == trace(scenario, seed)
+
+
+PROGRAM = """
+from tests.simulation.scenarios import scenario
+from tests.simulation.test_world import trace
+print(trace(scenario(TEXT), 5))
+"""
+TEXT = """
+[sites.a]
+lan = { rate = "8 Mbit/s", latency = "1ms" }
+up = { law = "exponential", mean = 90 }
+down = 9
+share = 0.5
+[sites.b]
+[network]
+wan = { rate = "16 Mbit/s" }
+storage = { site = "b", capacity = "30 MB" }
+[pools.g]
+machines = 4
+cores = 2
+site = ["a", "b"]
+owner_hours = { from = 0.01, to = 0.02, days = ["sat", "mon", "tue"] }
+load = { lasts = 5, share = { law = "uniform", from = 0, to = 0.9 } }
+[bags.b]
+tasks = 20
+length = { law = "exponential", mean = 9 }
+input = "1 MB"
+output = "2 MB"
+checkpoint = { every = 3, pause = 1, size = "1 MB" }
+replication = "wqr"
+[stop]
+time = "1h"
+"""
+
+
+def test_another_hash_seed_changes_nothing() -> None:
+    program = PROGRAM.replace("TEXT", repr(TEXT))
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    assert found[0] == found[1] != ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.simulation.scenarios import done_s, run, scenario
 
 from tailrace.errors import BadInput
 from tailrace.simulation.engine import Stop
 from tailrace.simulation.statistics import figures
+from tailrace.simulation.traces import read_pool_trace
 from tailrace.simulation.world import World
 
 POOL = '[pools.grid]\nmachines = 1\ndetection = "reported"\n'
@@ -95,11 +97,11 @@ def test_work_is_conserved_under_any_load() -> None:
     """Over a long time, half of what a machine can do is left."""
     law = '{ law = "uniform", from = 0, to = 1 }'
     load = f'load = {{ lasts = {{ law = "exponential", mean = 9 }}, share = {law} }}\n'
-    world = run(POOL.replace("= 1", "= 20") + load + BAG + "tasks = 2000\nlength = 10")
+    world = run(POOL.replace("= 1", "= 20") + load + BAG + "tasks = 800\nlength = 10")
     usage = [host.machine.usage() for host in world.every_host]
-    assert sum(one.work_done for one in usage) / 1e6 >= 20_000
+    assert sum(one.work_done for one in usage) / 1e6 >= 8_000
     rate = sum(one.work_done for one in usage) / sum(one.busy_us for one in usage)
-    assert rate == pytest.approx(0.5, abs=0.02)
+    assert rate == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_bag_that_is_paused_ends_the_run() -> None:
@@ -137,13 +139,18 @@ def test_more_machines_than_nodes_are_refused(tmp_path: Path) -> None:
         scenario(text, tmp_path)
 
 
-def test_the_machines_of_los_alamos_are_up_as_recorded() -> None:
-    data = os.environ.get("TAILRACE_DATA")
-    if not data:
-        pytest.skip("set TAILRACE_DATA to the folder of real traces")
+@pytest.fixture
+def data() -> Path:
+    folder = os.environ.get("TAILRACE_DATA")
+    if not folder:
+        pytest.skip("TAILRACE_DATA does not name the folder of real traces")
+    return Path(folder)
+
+
+def test_the_machines_of_los_alamos_are_up_as_recorded(data: Path) -> None:
     trace = 'trace = { file = "fta-lanl05/event_trace.tab.gz", begin = "400w" }\n'
     text = 'stop = { time = "20w" }\n[pools.g]\n' + trace + BAG
-    world = World(scenario(text + 'tasks = 100\nlength = "30w"', Path(data)), 1)
+    world = World(scenario(text + 'tasks = 100\nlength = "30w"', data), 1)
     world.run()
     recorded = world.scenario.pools[0].trace
     assert recorded is not None
@@ -151,3 +158,29 @@ def test_the_machines_of_los_alamos_are_up_as_recorded() -> None:
     away = [sum(max(min(b, end) - a, 0) for a, b in life) for life in recorded.away]
     assert (len(away), sum(away) > 0) == (3577, True)
     assert sum(host.machine.usage().up_us for host in world.every_host) == 3577 * end - sum(away)
+
+
+def test_a_pool_of_spot_machines_is_as_large_as_recorded(data: Path) -> None:
+    file = "bamboo-spot/p3-trace.csv"
+    text = f'[pools.spot]\ntrace = "{file}"\ndetection = "reported"\n{BAG}tasks = 9\nlength = "90d"'
+    world = World(scenario(text, data), 1)
+    assert world.run() is Stop.EMPTY
+    lives = read_pool_trace(data / file, file).lives().values()
+    there = sum(ends - begins for life in lives for begins, ends in life)
+    assert sum(host.machine.usage().up_us for host in world.every_host) == there
+
+
+def test_preemptible_machines_live_as_long_as_those_observed(data: Path) -> None:
+    """The share still up after six hours is the survival of the law, censored lives included."""
+    law = ('{ law = "empirical", file = "gcp-preemptible-2019/lifetimes.csv", '
+           'column = "lifetime_s", censored = "end_kind=stopped" }')  # fmt: skip
+    pool = f'[pools.spot]\nmachines = 2000\nup = {law}\ndetection = "reported"\n'
+    read = scenario(f'stop = {{ time = "6h" }}\n{pool}{BAG}lengths = ["9w"]', data)
+    world = World(read, 1)
+    world.run()
+    life = read.pools[0].failures
+    assert life is not None
+    survive = 1 - life.here.cdf(np.array([6 * HOUR])).item()
+    up = sum(host.presence.up for host in world.every_host) / 2000
+    assert up == pytest.approx(survive, abs=4 * (survive * (1 - survive) / 2000) ** 0.5)
+    assert 0.3 < survive < 0.99
