@@ -11,7 +11,7 @@ from pathlib import Path
 
 from studies.runs import Runs
 
-STUDIES = ("availability", "tornado", "real_traces", "other_simulators")
+STUDIES = ("availability", "tornado", "real_traces", "other_simulators", "worlds_agree")
 PAGES = Path(__file__).parents[1] / "docs" / "studies"
 
 

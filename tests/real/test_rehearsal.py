@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -41,13 +43,17 @@ seconds = [0.1, 0.1, 0.1, 1.5]
 """
 
 
+def store(folder: Folder) -> Path:
+    return folder.path / ".tailrace/store.db"
+
+
 def leases(folder: Folder) -> list[dict]:
-    link = sqlite3.connect(folder.path / ".tailrace/store.db")
+    link = sqlite3.connect(store(folder))
     return [json.loads(row) for (row,) in link.execute("SELECT row FROM leases ORDER BY lease")]
 
 
 def attempts(folder: Folder, task: int) -> list[tuple[str, int, str]]:
-    link = sqlite3.connect(folder.path / ".tailrace/store.db")
+    link = sqlite3.connect(store(folder))
     query = "SELECT outcome, accepted, why FROM attempts WHERE idx = ? ORDER BY attempt"
     return link.execute(query, (task,)).fetchall()
 
@@ -98,3 +104,24 @@ def test_machines_of_a_failing_pool_are_killed_and_paid(
     told = json.loads(folder.tailrace("status", "1", "--json").stdout)
     assert told["spent"] == {"USD": pytest.approx(bill)}
     assert replays(folder)
+
+
+def test_a_run_whose_machines_are_still_starting_can_be_interrupted_and_goes_on(folder: Folder):
+    slow = '[pools.spot]\nstartup = "1h"\n'
+    folder.write("tailrace.toml", slow)
+    run = folder.start("run", "--quiet", "--", "echo", "{}", ":::", "a")
+    folder.wait_for(lambda: store(folder).exists() and wanted(folder))
+    run.send_signal(signal.SIGINT)
+    run.communicate()
+    assert run.returncode == 130
+    assert [lease["state"] for lease in leases(folder)] == ["gone"]
+    folder.write("tailrace.toml", slow.replace("1h", "0s"))
+    assert folder.tailrace("resume", "--quiet").returncode == 0
+    assert folder.outcomes() == ["succeeded"]
+
+
+def wanted(folder: Folder) -> list[dict]:
+    try:
+        return leases(folder)
+    except sqlite3.OperationalError:  # the tables are not there yet
+        return []

@@ -54,8 +54,10 @@ def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
     for unit, micros in bag.spec.budget.items():
         if unit not in paid.split(", "):
             free = f"is paid in {paid}" if paid else "costs nothing"
-            budget, price = show_money(unit, micros), f"--price '0.10 {unit}/h'"
-            say(f"this machine {free}, so that the budget of {budget} does not bind; see {price}")
+            plain = pools[0].rehearsal is None
+            where = f"--price '0.10 {unit}/h'" if plain else "`tailrace config`"
+            budget = show_money(unit, micros)
+            say(f"this machine {free}, so that the budget of {budget} does not bind; see {where}")
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:

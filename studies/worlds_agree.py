@@ -1,0 +1,314 @@
+"""Do the worlds agree? The same bag on a pool that fails, really run and simulated.
+
+Each real run is a `tailrace run` of its own: a rehearsal pool whose workers are really killed, and
+tasks that sleep for drawn times. What the real world adds by itself is measured in these runs and
+put into the scenario: how long workers take to start, how much longer a task runs than it sleeps,
+and what passes between the end of the one and the start of the next. All else, the laws of lengths
+and lives, the number of machines and tasks, the trial of the first task, is the same in both, and
+nothing is fitted to the makespans that are compared.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import fmean, median
+from typing import NamedTuple
+
+import numpy as np
+
+from studies.runs import Runs
+from studies.table import table
+from tailrace.bag.tables import read_toml
+from tailrace.scheduler.journal import replay
+from tailrace.server import reading
+from tailrace.server.bills import leases
+from tailrace.simulation.draws import Streams
+from tailrace.simulation.laws import Uniform
+from tailrace.simulation.reading import read_scenario
+from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.statistics import figures
+from tailrace.simulation.world import World
+
+RUNS, SEEDS = 20, 200
+FIRST = 1000  # seed of the first real run; the simulated ones begin at 0
+LEVEL = 0.01  # the chance to find a disagreement where there is none
+PATIENCE_S = 120
+MIDDLES = np.arange(0.025, 1, 0.05)  # of twenty equal shares, which stand for all that was observed
+POOL = """
+[pools.spot]
+max = {case.machines}
+cores = 1
+reliable = false
+up = {{ law = "exponential", mean = {case.life_s}, at_least = {case.least_s} }}
+seed = {seed}
+"""
+BAG = """
+name = "naps"
+command = ["sleep", "{{s}}"]
+repeatable = true
+[parameters]
+s = [{lengths}]
+"""
+SCENARIO = """
+name = "worlds agree"
+dispatch = {dispatch:.6f}
+
+[pools.spot]
+max = {case.machines}
+reliable = false
+offset = {offset:.6f}
+startup = {{ law = "empirical", values = {startups} }}
+up = {{ law = "exponential", mean = {case.life_s}, at_least = {least:.6f} }}
+
+[bags.naps]
+tasks = {case.tasks}
+length = {{ law = "uniform", from = {case.shortest_s}, to = {case.longest_s} }}
+trial = "2s"
+"""
+PAGE = """\
+# Do the worlds agree?
+
+The same bag on a pool that fails, really run and simulated: twelve naps of 0.4 to 1.6 seconds on
+three machines that live 3.5 seconds on average, as a [rehearsal](../how-to/rehearse.md) whose
+workers are really killed. `make studies`, or `python -m studies worlds_agree`, writes this page;
+it takes some minutes. The pool of the real runs, each with a seed of its own:
+
+```toml
+{pool}
+```
+
+{figures}
+
+{verdict}
+Their journals hold {events} events, and a fresh scheduler made the same decisions at every one.
+
+What is modelled: what the real world adds by itself is measured in the real runs and put into the
+scenario. These are the time from wanting a lease to its worker's first call (`startup`, as
+observed), by how much a task runs longer than it sleeps (`offset`), and what passes between the
+end of one task and the start of the next, when neither waits for the other (`dispatch`, once per
+task). A worker's life begins with its process, a simulated machine's with its first call, so that
+`at_least` is less by the mean start-up. Lengths, lives, machines and tasks are those of the real
+runs, and nothing is fitted to the makespans.
+
+What is not: start-ups are drawn one by one, though three workers that start together, at the
+beginning, slow each other down; and the news of a death is there at once, though it takes the
+server some milliseconds.
+
+The first comparison, of four runs, found simulated ones a quarter longer. The time between had
+been taken as turnaround less run time, and so held the waiting of tasks that are sent ahead while
+their host is busy. Simulated tasks wait there, too, by themselves.
+
+```toml
+{scenario}
+```
+"""
+ATTEMPTS = """
+SELECT idx, host, sent_us, ended_us, coalesce(run_us, 0), accepted, outcome FROM attempts
+WHERE bag = 1 ORDER BY attempt
+"""
+
+
+class Case(NamedTuple):
+    """What is run: naps of uniform lengths on machines of exponential lives."""
+
+    tasks: int = 12
+    machines: int = 3
+    shortest_s: float = 0.4
+    longest_s: float = 1.6
+    life_s: float = 2.0  # on average, after
+    least_s: float = 1.5  # that no machine fails in
+
+
+class Observed(NamedTuple):
+    """What one real run came to; times in seconds."""
+
+    makespan_s: float
+    startups_s: list[float]  # of each lease, from wanting it to its worker's first call
+    longer_s: list[float]  # each task than it slept
+    between_s: list[float]  # each accepted attempt, neither running nor waiting for another
+    lost: int  # attempts
+    events: int  # of the journal, all of which gave the same decisions again
+
+
+class Sent(NamedTuple):
+    """An attempt of the store."""
+
+    task: int
+    host: str
+    sent_us: int
+    ended_us: int
+    run_us: int
+    accepted: int
+    outcome: str
+
+
+class Agreement(NamedTuple):
+    """Two-sample Kolmogorov–Smirnov."""
+
+    real: list[float]
+    simulated: list[float]
+    distance: float
+    p: float
+
+    @property
+    def holds(self) -> bool:
+        return self.p >= LEVEL
+
+
+# the real world
+
+
+def real_run(case: Case, folder: Path, seed: int) -> Observed:
+    lengths = _lengths(case, seed)
+    folder.mkdir()
+    (folder / "tailrace.toml").write_text(POOL.format(case=case, seed=seed))
+    listed = ", ".join(f"{length:.4f}" for length in lengths)
+    (folder / "bag.toml").write_text(BAG.format(lengths=listed))
+    words = [sys.executable, "-m", "tailrace.cli.main", "run", "--quiet", "--no-report"]
+    subprocess.run(words, cwd=folder, env=_environment(folder), check=True, timeout=PATIENCE_S)
+    link = reading.open_store(folder / ".tailrace")
+    try:
+        return _observed(link, lengths)
+    finally:
+        link.close()
+
+
+def _lengths(case: Case, seed: int) -> list[float]:
+    uniforms = Streams(seed).stream("worlds agree").array(case.tasks)
+    return [float(x) for x in Uniform(case.shortest_s, case.longest_s).draw(uniforms)]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Nothing of the user's own settings."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TAILRACE_")}
+    return {**kept, "XDG_CONFIG_HOME": str(folder)}
+
+
+def _observed(link: sqlite3.Connection, lengths: Sequence[float]) -> Observed:
+    facts = reading.bag(link, 1)
+    assert facts.ended_us is not None and facts.succeeded == len(lengths), facts
+    rows = [Sent(*row) for row in link.execute(ATTEMPTS)]
+    good = [row for row in rows if row.accepted]
+    return Observed(
+        (facts.ended_us - facts.submitted_us) / 1e6,
+        [(one.up_us - one.wanted_us) / 1e6 for one in leases(link, 1) if one.up_us is not None],
+        [row.run_us / 1e6 - lengths[row.task] for row in good],
+        _between(rows),
+        sum(row.outcome == "lost" for row in rows),
+        _replayed(link),
+    )
+
+
+def _between(rows: Sequence[Sent]) -> list[float]:
+    """What is sent ahead waits on its host until the one before has ended: that is no delay of the
+    world's own."""
+    free_us: dict[str, int] = {}
+    found = []
+    for row in rows:
+        if row.accepted:
+            began = max(row.sent_us, free_us.get(row.host, 0))
+            found.append((row.ended_us - began - row.run_us) / 1e6)
+        free_us[row.host] = row.ended_us
+    return found
+
+
+def _replayed(link: sqlite3.Connection) -> int:
+    steps = list(replay(reading.journal(link), check=True))
+    wrong = [number for number, step in enumerate(steps) if not step.same]
+    if wrong:
+        raise AssertionError(f"the journal replays otherwise from event {wrong[0]} on")
+    return len(steps)
+
+
+# the virtual world
+
+
+def scenario_of(case: Case, observed: Sequence[Observed]) -> str:
+    """A worker's life begins when its process does, a simulated machine's with its first call."""
+    startups = [one for run in observed for one in run.startups_s]
+    return SCENARIO.format(
+        case=case,
+        dispatch=fmean(one for run in observed for one in run.between_s),
+        offset=fmean(one for run in observed for one in run.longer_s),
+        startups=[round(float(one), 3) for one in np.quantile(startups, MIDDLES)],
+        least=case.least_s - fmean(startups),
+    )
+
+
+def simulated(text: str, seeds: int = SEEDS) -> list[dict[str, float]]:
+    scenario = read_scenario(read_toml(text, "scenario"), "scenario", text, Path())
+    return [_one(scenario, seed) for seed in range(seeds)]
+
+
+def _one(scenario: Scenario, seed: int) -> dict[str, float]:
+    world = World(scenario, seed)
+    world.run()
+    return figures(world)
+
+
+# both
+
+
+def agreement(real: Sequence[float], virtual: Sequence[float]) -> Agreement:
+    from scipy.stats import ks_2samp
+
+    found = ks_2samp(real, virtual)
+    return Agreement(list(real), list(virtual), float(found.statistic), float(found.pvalue))
+
+
+class Compared(NamedTuple):
+    observed: list[Observed]
+    scenario: str
+    found: list[dict[str, float]]
+    makespans: Agreement
+
+
+def compare(case: Case, runs: int, folder: Path, at_once: int = 1) -> Compared:
+    with ThreadPoolExecutor(at_once) as room:
+        begun = [room.submit(real_run, case, folder / str(n), FIRST + n) for n in range(runs)]
+        observed = [one.result() for one in begun]
+    scenario = scenario_of(case, observed)
+    found = simulated(scenario)
+    spans = [one.makespan_s for one in observed]
+    both = agreement(spans, [one["makespan_s"] for one in found])
+    return Compared(observed, scenario, found, both)
+
+
+def _figures(of: Compared) -> str:
+    head = ["", "real: mean", "median", "quartiles", "simulated: mean", "median", "quartiles"]
+    lost = [float(one.lost) for one in of.observed]
+    rows = [
+        ["makespan, s", *_cells(of.makespans.real), *_cells(of.makespans.simulated)],
+        ["attempts sent again", *_cells(lost), *_cells([one["restarts"] for one in of.found])],
+    ]
+    return table(head, rows)
+
+
+def _cells(values: Sequence[float]) -> list[str]:
+    low, high = np.quantile(values, (0.25, 0.75))
+    return [f"{fmean(values):.2f}", f"{median(values):.2f}", f"{low:.2f} – {high:.2f}"]
+
+
+def _words(both: Agreement) -> str:
+    verdict = "they agree" if both.holds else "they do not agree"
+    return (
+        f"{len(both.real)} real runs, {len(both.simulated)} simulated: Kolmogorov–Smirnov distance "
+        f"{both.distance:.3f}, p = {both.p:.2f}; at the level of {LEVEL:g} **{verdict}**."
+    )
+
+
+def main(runs: Runs, folder: Path) -> str:
+    with tempfile.TemporaryDirectory(prefix="tailrace-worlds-") as place:
+        found = compare(Case(), runs.seeds, Path(place))
+    events = sum(one.events for one in found.observed)
+    return PAGE.format(
+        figures=_figures(found), verdict=_words(found.makespans), events=f"{events:,}",
+        pool=POOL.format(case=Case(), seed="…").strip(), scenario=found.scenario.strip(),
+    )  # fmt: skip
