@@ -126,6 +126,7 @@ def test_what_would_never_end_is_refused(tmp_path: Path, way: str) -> None:
         (["--vary", "pools.spot.machnes=1,2"], "unknown key pools.spot.machnes\n  did you mean"),
         (["--vary", "pools.spot.machines=1,-2"], "pools.spot.machines is -2"),
         (["--vary", "bags.b.tasks=1", "--vary", "bags.b.tasks=2"], "bags.b.tasks is varied twice"),
+        (["--set", "pools.spot.machines=0"], "bag b has no machines to run on"),
         (["--figure", "makespan"], "did you mean makespan_s?"),
         (["--trace", "no/t.jsonl"], "--trace no/t.jsonl: there is no folder no"),
         (["--expand", "."], "--expand .: is a directory"),

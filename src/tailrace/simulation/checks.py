@@ -25,12 +25,20 @@ def check_pool(table: Table, machines: Machines) -> None:
 def _check_there(table: Table, machines: Machines) -> None:
     name, terms = table.path[-1], machines.terms
     if not machines.count and not terms.max:
+        if _emptied(table):
+            return
         remedy = "give machines (that come by themselves) or max (leased on demand)"
         raise table.origin.bad(table.path, f"pool {name} has no machines", remedy)
     if terms.billing.price and not terms.max:
         message = f"pool {name} has a price, but machines that come by themselves cost nothing"
         remedy = f"lease them: max = {machines.count} instead of machines; or leave price out"
         raise table.bad("price", message, remedy)
+
+
+def _emptied(table: Table) -> bool:
+    """`--vary pools.cloud.max=0,5,10`: what if there were none?"""
+    counts = ((*table.path, "machines"), (*table.path, "max"))
+    return any(path in table.origin.typed for path in counts)
 
 
 def check_end(
@@ -72,7 +80,14 @@ def check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
             remedy = f"the pools are {', '.join(known)}"
             raise table.bad("pools", f"there is no pool {name!r}", remedy)
     check_arrivals(table, tasks.arrivals, terms.count)
-    may = [pool for pool in pools if not terms.pools or pool.terms.name in terms.pools]
+    may = [
+        pool
+        for pool in pools
+        if (pool.count or pool.terms.max) and (not terms.pools or pool.terms.name in terms.pools)
+    ]
+    if not may:
+        remedy = "give machines or max to a pool that it may use"
+        raise table.origin.bad(table.path, f"bag {terms.name} has no machines to run on", remedy)
     lacks = [lacking(terms.needs, {"cores": pool.slots * THOUSANDTHS}) for pool in may]
     if all(lacks):
         message = f"no machine has room for a task of bag {terms.name}: {lacks[0]}"

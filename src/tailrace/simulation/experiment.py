@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -46,13 +47,22 @@ class Run(msgspec.Struct, frozen=True):
 def run_one(todo: Todo) -> Run:
     book = Book() if todo.expand is not None else None
     with tracing(todo.trace) as watch:
-        world = World(todo.scenario, todo.seed, watch=watch, book=book)
+        world = World(_own(todo), todo.seed, watch=watch, book=book)
         stop = world.run()
     if book is not None and todo.expand is not None:
         book.write(Path(todo.expand))
     curve = remaining(world.records) if todo.curve else []
     return Run(todo.seed, figures(world), machines(world), links(world), curve,
                unfinished(world, stop))  # fmt: skip
+
+
+def _own(todo: Todo) -> Scenario:
+    """For a trace a copy, as in another process: msgspec knows defaults, which it leaves out, by
+    identity, and a trace shall be the same wherever it was written."""
+    if todo.trace is None:
+        return todo.scenario
+    copied: Scenario = pickle.loads(pickle.dumps(todo.scenario))
+    return copied
 
 
 def run_all(todos: Sequence[Todo], processes: int) -> Iterator[tuple[int, Run] | None]:
