@@ -1,9 +1,9 @@
 """What changes about a machine while it runs: the share that others use of it, and its pace.
 
-load = { lasts = { law = "exponential", mean = "1h" }, share = { law = "uniform", from = 0, to = 0.8 } }
+load = { lasts = "1h", share = { law = "uniform", from = 0, to = 0.8 } }
 load = { file = "load.csv", time = "seconds", column = "cpu" }
 pace = { lasts = "1d", factor = { law = "normal", mean = 1, sd = 0.1 } }
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 

@@ -40,11 +40,13 @@ from tailrace.simulation.checks import (
 )
 from tailrace.simulation.eventsfile import read_events_of
 from tailrace.simulation.files import read_files
-from tailrace.simulation.keys import read_arrivals_of as _arrivals
-from tailrace.simulation.keys import read_count as _count
-from tailrace.simulation.keys import read_law_of as _law
-from tailrace.simulation.keys import read_share as _share
-from tailrace.simulation.keys import some_time as _some_time
+from tailrace.simulation.keys import (
+    read_arrivals_of,
+    read_count,
+    read_law_of,
+    read_share,
+    some_time,
+)
 from tailrace.simulation.laws import Constant
 from tailrace.simulation.laws.reading import Place, number
 from tailrace.simulation.lives import read_hours, read_trace
@@ -115,14 +117,14 @@ def _named(table: Table, key: str) -> list[Table]:
 
 
 def _stop(table: Table) -> Stopping:
-    stop = Stopping(table.read("time", _some_time, None), _count(table, "tasks", None, least=1))
+    stop = Stopping(table.read("time", some_time, None), read_count(table, "tasks", None, least=1))
     table.finish()
     return stop
 
 
 def _news(around: Table, place: Place) -> News:
     table = around.table("news", '{ every = "10m" }')
-    news = News(_law(table, "delay", place, None), table.read("every", _some_time, None) or 0)
+    news = News(read_law_of(table, "delay", place, None), table.read("every", some_time, None) or 0)
     table.finish()
     if news.delay is not None and news.every_us:
         raise table.bad("every", "news is both delayed and polled", "keep delay or every")
@@ -133,19 +135,19 @@ def _news(around: Table, place: Place) -> News:
 
 
 def read_pool(table: Table, place: Place) -> Machines:
-    cores = _count(table, "cores", 1, least=1)
+    cores = read_count(table, "cores", 1, least=1)
     terms, trace = _terms(table), read_trace(table, place)
     nodes = len(trace.away) if trace is not None and not terms.max else 0
     machines = Machines(
         terms=terms,
-        count=_count(table, "machines", nodes),
-        arrivals=_arrivals(table, place),
+        count=read_count(table, "machines", nodes),
+        arrivals=read_arrivals_of(table, place),
         cores=cores,
-        slots=_count(table, "slots", cores, least=1),
+        slots=read_count(table, "slots", cores, least=1),
         sharing=table.choice("sharing", ("equal", "reserved"), "equal"),
-        speed=_law(table, "speed", place, Constant(1.0), number),
+        speed=read_law_of(table, "speed", place, Constant(1.0), number),
         type=_type(table, place),
-        startup=_law(table, "startup", place, Constant(0.0)),
+        startup=read_law_of(table, "startup", place, Constant(0.0)),
         never_up=_never_up(table, place),
         failures=_alternation(table, "up", "down", place),
         owner=_alternation(table, "owner_away", "owner_there", place),
@@ -155,7 +157,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         pace=read_change(table, "pace", "factor", place),
         sites=read_sites(table),
         link=read_link(table, "link"),
-        returns=_share(table, "returns"),
+        returns=read_share(table, "returns"),
         detection=Detection(table.choice("detection", tuple(Detection), Detection.SILENT)),
     )
     table.finish()
@@ -171,9 +173,9 @@ def _terms(table: Table) -> Pool:
         str(table.path[-1]),
         driver="simulated",
         billing=_billing(table),
-        max=_count(table, "max", 0),
-        lease_us=table.read("lease", _some_time, None) or HOUR_US,
-        silent_after_us=table.read("silent_after", _some_time, None) or 60_000_000,
+        max=read_count(table, "max", 0),
+        lease_us=table.read("lease", some_time, None) or HOUR_US,
+        silent_after_us=table.read("silent_after", some_time, None) or 60_000_000,
         late_results=Late(table.choice("late_results", tuple(Late), Late.ACCEPT)),
         reliable=table.take("reliable", bool) is not False,
         min_timeout_us=table.read("min_timeout", duration_us, 0),
@@ -183,7 +185,7 @@ def _terms(table: Table) -> Pool:
 def _billing(table: Table) -> Billing:
     written = table.peek("price")
     per_hour = table.read("price", lambda price_: price(str(price_)), None)
-    unit_us = table.read("unit", _some_time, None)
+    unit_us = table.read("unit", some_time, None)
     minimum_us = table.read("minimum", duration_us, 0)
     if per_hour is None:
         return Billing()
@@ -205,15 +207,15 @@ def _of_one_unit(table: Table, per_hour: Price, unit_us: int) -> int:
 def _type(table: Table, place: Place) -> MachineType:
     slope = table.read("slope", number, 1.0)
     offset = table.read("offset", number, 0.0)
-    noise = _law(table, "noise", place, Constant(1.0), number)
-    spread = _law(table, "spread", place, Constant(1.0), number)
+    noise = read_law_of(table, "noise", place, Constant(1.0), number)
+    spread = read_law_of(table, "spread", place, Constant(1.0), number)
     with table.origin.at(*table.path, "slope"):
         return MachineType(slope, offset, noise, spread)
 
 
 def _alternation(table: Table, here: str, away: str, place: Place) -> Alternation | None:
-    first, second = _law(table, here, place, None), _law(table, away, place, None)
-    notice = table.read("notice", _some_time, None) if here == "up" else None
+    first, second = read_law_of(table, here, place, None), read_law_of(table, away, place, None)
+    notice = table.read("notice", some_time, None) if here == "up" else None
     if first is None:
         if second is not None or notice is not None:
             given = away if second is not None else "notice"
@@ -226,7 +228,9 @@ def _never_up(table: Table, place: Place) -> NeverUp | None:
     if "never_up" not in table:
         return None
     inner = table.table("never_up")
-    found = NeverUp(_share(inner, "share", 0.0), _law(inner, "after", place, Constant(0.0)))
+    found = NeverUp(
+        read_share(inner, "share", 0.0), read_law_of(inner, "after", place, Constant(0.0))
+    )
     inner.finish()
     return found
 
@@ -240,7 +244,7 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     submitted = table.read("at", duration_us, 0)
     even = table.choice("draw", ("independent", "even"), "independent") == "even"
     failing = _failures(table.table("failing"), place, lots)
-    arrivals, files = _arrivals(table, place), read_files(table, place)
+    arrivals, files = read_arrivals_of(table, place), read_files(table, place)
     given = "needs" in table
     rules = read_rules(table, str(table.path[-1]))
     admit_strategies(rules, table, strategies.admit)
@@ -267,10 +271,10 @@ def _bag_terms(lot: Lot, rules: dict[str, Any], trial_us: int) -> Terms:
 
 
 def _failures(table: Table, place: Place, lots: list[Lot]) -> Failures:
-    shares = _share(table, "tasks", 0.0), _share(table, "attempts", 0.0)
+    shares = read_share(table, "tasks", 0.0), read_share(table, "attempts", 0.0)
     given = any(isinstance(lot.lengths, Given) for lot in lots)
     if given and "length" in table:
         raise table.bad("length", "the length of each task is given already", "leave it out")
-    failing = Failures(*shares, _law(table, "length", place, None))
+    failing = Failures(*shares, read_law_of(table, "length", place, None))
     table.finish()
     return failing
