@@ -153,6 +153,20 @@ def test_workers_that_die_at_start_pause_the_bag_with_the_reason() -> None:
     ]
 
 
+def test_machines_that_lived_for_a_while_may_all_die_before_their_long_tasks_end() -> None:
+    """Spot machines: the tasks are longer than most of their lives."""
+    stage = Stage(Pool("cloud", max=6))
+    bag = stage.submit(500)
+    for lease in range(1, 7):
+        stage.host(f"m{lease}", lease=lease)
+        stage.offer(f"m{lease}")
+    stage.wait(61)
+    for lease in range(1, 7):
+        stage.gone(lease, "taken back")
+    assert stage.phase(bag) == "running"
+    assert kinds(stage.all).count("Acquire") == 12
+
+
 def test_machines_that_have_worked_may_all_die_without_pausing_anything() -> None:
     stage = Stage(Pool("cloud", max=6))
     bag = stage.submit(500)

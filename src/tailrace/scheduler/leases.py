@@ -20,6 +20,7 @@ from tailrace.scheduler.timers import Alarm
 
 RENEW_AHEAD = 10  # a lease is renewed when a tenth of it is left
 MOST_DEATHS = 5
+YOUNG_US = 60_000_000
 FIRST_PAUSE_US = 500_000
 KEPT_US = 60_000_000  # a lease that is gone is remembered so long, for calls under way
 
@@ -236,8 +237,11 @@ def ask_again(state: State, pool: str) -> None:
 
 
 def _died(state: State, row: LeaseRow) -> None:
-    """Before anything ended on it: perhaps none of its kind can work. So we ask more slowly."""
+    """Young, and before anything ended on it: perhaps none of its kind can work. So we ask more
+    slowly. One that lived for a while could work, and was unlucky, or its tasks are long."""
     if any(host.proven for host in state.on_lease.get(row.lease, {}).values()):
+        return
+    if row.up_us is not None and state.now - row.up_us >= YOUNG_US:
         return
     deaths = state.deaths[row.pool] = state.deaths.get(row.pool, 0) + 1
     pause = FIRST_PAUSE_US * 2 ** (deaths - 1) if deaths > 1 else 0
