@@ -83,6 +83,7 @@ def test_a_full_storage_takes_no_more_and_says_so() -> None:
     assert (world.records[0].succeeded, world.records[0].failed) == (2, 1)
     assert world.storage.used == 2_000_000_000
     assert world.storage.refused >= 1
+    assert figures(world)["work_useful_h"] * 3600 == pytest.approx(20)
 
 
 def test_query_and_dispatch_are_waited_for() -> None:

@@ -104,6 +104,7 @@ class StagedMachine(Machine):
             self._travel(job, partial(self._transport.fetch, size), self._arrived)
             self._on_freed(self._host)
         else:
+            self._book.work_lost += job.done - job.saved
             self._refuse(job)
 
     def _arrived(self, job: Job) -> None:
