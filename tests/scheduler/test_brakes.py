@@ -179,3 +179,16 @@ def test_machines_that_have_worked_may_all_die_without_pausing_anything() -> Non
         stage.gone(lease, "power cut")
     assert stage.phase(bag) == "running"
     assert kinds(stage.all).count("Acquire") == 12
+
+
+def test_of_a_large_fleet_some_may_die_young() -> None:
+    stage = Stage(Pool("cloud", max=20))
+    bag = stage.submit(500)
+    for lease in range(1, 21):
+        stage.host(f"m{lease}", lease=lease)
+    for lease in range(1, 9):
+        stage.gone(lease, "taken back")
+    assert stage.phase(bag) == "running"
+    for lease in range(9, 21):
+        stage.gone(lease, "no module named tailrace")
+    assert stage.phase(bag) == "braked"

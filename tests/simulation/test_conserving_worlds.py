@@ -81,7 +81,16 @@ def worlds(draw: Any) -> Scenario:
     terms = Terms(draw(st.integers(1, 12)), retries=FORGIVING, trial_us=0, like_failures=10**6,
                   replication=replication)  # fmt: skip
     tasks = Tasks(terms, draw(LAWS), draw(st.sampled_from([AtOnce(), poisson(2.0)])), files=files)
-    news = draw(st.sampled_from([News(), News(every_us=2 * SECOND), News(delay=Constant(1.0))]))
+    news = draw(
+        st.sampled_from(
+            [
+                News(),
+                News(every_us=2 * SECOND),
+                News(delay=Constant(1.0)),
+                News(delay=Uniform(0.0, 9.0)),
+            ]
+        )
+    )
     query_us = draw(st.sampled_from([0, SECOND]))
     return Scenario(found, (tasks,), stop=Stopping(time_us=3600 * SECOND), news=news,
                     query_us=query_us, network=draw(networks()))  # fmt: skip

@@ -185,7 +185,16 @@ def scenarios(draw: Any) -> Scenario:
         matching=Strategy(draw(st.sampled_from(["fcfs", "random", "fjbcr", "maxmax", "minmax"]))),
         replication=draw(STRATEGIES), round_us=draw(st.sampled_from([0, 0, 3_000_000])),
     )  # fmt: skip
-    news = draw(st.sampled_from([News(), News(every_us=2_000_000), News(delay=Constant(1.0))]))
+    news = draw(
+        st.sampled_from(
+            [
+                News(),
+                News(every_us=2_000_000),
+                News(delay=Constant(1.0)),
+                News(delay=Uniform(0.0, 9.0)),
+            ]
+        )
+    )
     return Scenario(tuple(pools), (tasks,), stop=Stopping(time_us=3_600_000_000), news=news)
 
 
@@ -238,3 +247,23 @@ def test_another_hash_seed_changes_nothing() -> None:
         for seed in ("1", "2")
     ]  # fmt: skip
     assert found[0] == found[1] != ""
+
+
+def test_news_under_way_is_not_overtaken_by_later_news_of_the_same_machine() -> None:
+    """An offer that came before its host was known would be lost, and the host with it."""
+    news = News(delay=Uniform(0.0, 3600.0))
+    tasks = bag(200, Constant(600.0))
+    world = World(Scenario((pool(10),), (tasks,), news=news), 1)
+    assert world.run() is Stop.ASKED
+    assert figures(world)["tasks_done"] == 200
+
+
+def test_a_machine_that_knows_it_will_go_takes_nothing_more() -> None:
+    life = Alternation(Constant(20 * MINUTE), Constant(5 * MINUTE), notice_us=600_000_000)
+    late = Tasks(Terms(1, trial_us=0), Constant(60.0), submitted_us=720_000_000)
+    world = World(Scenario((pool(1, failures=life),), (late,)), 1)
+    world.run()
+    found = figures(world)
+    assert found["jobs_lost"] == 0
+    assert found["attempts"] == 1
+    assert found["makespan_s"] == 26 * 60

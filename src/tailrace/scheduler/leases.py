@@ -239,12 +239,15 @@ def ask_again(state: State, pool: str) -> None:
 def _died(state: State, row: LeaseRow) -> None:
     """Young, and before anything ended on it: perhaps none of its kind can work. So we ask more
     slowly. One that lived for a while could work, and was unlucky, or its tasks are long."""
-    if any(host.proven for host in state.on_lease.get(row.lease, {}).values()):
+    here = state.on_lease.get(row.lease, {}).values()
+    if any(host.proven for host in here):
         return
     if row.up_us is not None and state.now - row.up_us >= YOUNG_US:
         return
     deaths = state.deaths[row.pool] = state.deaths.get(row.pool, 0) + 1
-    pause = FIRST_PAUSE_US * 2 ** (deaths - 1) if deaths > 1 else 0
+    if deaths <= state.able_in.get(row.pool, 0) - sum(host.able for host in here):
+        return  # of a large fleet some are always young, and some of those die
+    pause = FIRST_PAUSE_US * 2 ** (min(deaths, MOST_DEATHS) - 1) if deaths > 1 else 0
     state.asked_after_us[row.pool] = state.now + pause
     state.timers.set(state.now + pause, Alarm.ACQUIRE, row.pool)
     if deaths >= MOST_DEATHS:

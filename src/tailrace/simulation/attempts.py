@@ -105,12 +105,14 @@ class Attempts:
         if self._failing and self._fails(sent):
             outcome, measured = TASK_FAILED, failure(ran)
         self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, measured))
-        self._report(host.offer)
+        if not host.warned:
+            self._report(host.offer)
 
     def freed(self, host: SimulatedHost) -> None:
         """Something works no more there, though it has not ended yet."""
         self._begin_next(host)
-        self._report(host.offer)
+        if not host.warned:
+            self._report(host.offer)
 
     def refused(self, job: Job) -> None:
         """There was no room for its output."""
@@ -130,8 +132,7 @@ class Attempts:
         job = host.attempts.get(one.attempt) if host is not None else None
         if host is not None and job is not None:
             self._end_early(host, job, CANCELLED)
-            self._begin_next(host)
-            self._report(host.offer)
+            self.freed(host)
 
     def hand_back(self, host: SimulatedHost) -> None:
         """All that a host runs which is about to go."""

@@ -15,7 +15,7 @@ from tailrace.simulation.single import SingleMachine
 class SimulatedHost:
     __slots__ = (
         "attempts", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine", "name",
-        "number", "offer", "pool", "presence", "site", "speed", "waiting", "works",
+        "number", "offer", "pool", "presence", "site", "speed", "waiting", "warned", "works",
     )  # fmt: skip
 
     def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
@@ -35,6 +35,7 @@ class SimulatedHost:
         self.waiting: dict[int, Job] = {}  # those of them that were sent ahead, in their order
         self.forgotten: dict[int, Job] = {}  # lost with it, and nobody has been told yet
         self.known = False  # the scheduler takes it for present
+        self.warned = False  # it knows that it will go, and takes nothing more
         self.ends = 0  # handle of the end of its lease
 
     def lend(self, cores: int) -> None:

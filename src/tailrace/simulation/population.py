@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tailrace.scheduler.events import HostSeen, HostSilent
+from tailrace.scheduler.events import HostSeen, HostSilent, OfferWithdrawn
 from tailrace.simulation.attempts import Attempts
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
@@ -75,7 +75,7 @@ class Population:
         host.machine.come()
         self._close_old(host)
         self._see(host)
-        host.known = True
+        host.known, host.warned = True, False
         self._report(host.offer)
 
     def _see(self, host: SimulatedHost) -> None:
@@ -118,6 +118,8 @@ class Population:
             self._report(HostSilent(host.name))
 
     def _noticed(self, presence: Presence, cause: Cause, goes_us: int) -> None:
-        """It hands back what it runs while it still can."""
+        """It hands back what it runs while it still can, and takes nothing more."""
         host: SimulatedHost = presence.tag  # type: ignore[assignment]
+        host.warned = True
         self._attempts.hand_back(host)
+        self._report(OfferWithdrawn(host.name))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tailrace.scheduler.brain import Scheduler
-from tailrace.scheduler.events import AnyEvent, Tick
+from tailrace.scheduler.events import AnyEvent, LeaseChanged, Tick
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import NEVER, Engine, Rank
 from tailrace.simulation.host import SimulatedHost
@@ -28,6 +28,7 @@ class Teller:
         self._timers = scheduler.state.timers
         self._every_us = news.every_us
         self._delay = streams.stream("news").durations(news.delay) if news.delay else None
+        self._heard_us: dict[str | int, int] = {}  # the latest news under way, by machine
         self._unread: list[AnyEvent] = []  # until they are polled
         self._soon: deque[AnyEvent] = deque()  # caused by what is being done now
         self._handling = False
@@ -47,8 +48,12 @@ class Teller:
     # what happens is told
 
     def _tell_later(self, event: AnyEvent) -> None:
+        """News of one machine does not overtake what it said before."""
         assert self._delay is not None
-        self._engine.put(self._engine.now + self._delay(), Rank.ARRIVAL, self.tell, event)
+        whose = event.lease if isinstance(event, LeaseChanged) else event.host  # type: ignore
+        due = max(self._engine.now + self._delay(), self._heard_us.get(whose, 0))
+        self._heard_us[whose] = due
+        self._engine.put(due, Rank.ARRIVAL, self.tell, event)
 
     def _unread_until_polled(self, event: AnyEvent) -> None:
         self._unread.append(event)
@@ -96,7 +101,7 @@ class Teller:
         """A host that was sent something, and has room for more, asks again."""
         served, self.served = self.served, {}
         for host in served.values():
-            if host.machine.free:
+            if host.machine.free and not host.warned:
                 self.report(host.offer)
 
     def _ring(self, alarm: int) -> None:
