@@ -78,6 +78,7 @@ def test_an_idle_machine_repeats_a_straggler_and_the_first_success_wins(folder: 
     first, second = attempts(folder, 0)
     assert first[:2] == ("cancelled", 0)
     assert second == ("succeeded", 1, "another beside 1: wqr")
+    assert "\n  replication wqr\n" in folder.tailrace("status", "1").stdout
     assert replays(folder)
 
 
