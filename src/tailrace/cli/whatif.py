@@ -123,9 +123,11 @@ def _write(path: Path, text: str) -> None:
 
 
 def compare(run: Recorded, found: Sequence[dict[str, float]]) -> dict[str, Compared]:
-    if not found:
+    """With those that finished: the others have no makespan, and less of everything else."""
+    among = [one for one in found if not _is_unfinished(one)] or found
+    if not among:
         return {}
-    return {name: _compared(value, name, found) for name, value in run.figures.items()}
+    return {name: _compared(value, name, among) for name, value in run.figures.items()}
 
 
 def _compared(value: float, name: str, found: Sequence[dict[str, float]]) -> Compared:
@@ -140,12 +142,15 @@ def told(one: Compared) -> dict[str, float | bool]:
 
 def show(run: Recorded, found: Sequence[dict[str, float]], *, changed: bool) -> None:
     """Whether the recorded run lies among them is a question only if nothing was changed."""
-    rows = [_row(name, one, changed) for name, one in compare(run, found).items()]
+    compared = compare(run, found)
+    rows = [(name, *cells(one, changed=changed)) for name, one in compared.items()]
     screen.print_table(screen.table(HEAD, rows, right=HEAD[1:5]))
     unfinished = sum(_is_unfinished(one) for one in found)
-    if unfinished:
+    if unfinished == len(found):
+        click.echo("None of the runs finished: stopped by the budget, or braked.")
+    elif unfinished:
         click.echo(f"{unfinished:,} of {words.count(len(found), 'run')} did not finish: stopped by "
-                   "the budget, or braked. Their makespan is that of the last result.")  # fmt: skip
+                   "the budget, or braked; they are left out here.")  # fmt: skip
     for note in run.notes:
         click.echo(note)
 
@@ -154,10 +159,11 @@ def _is_unfinished(figures: dict[str, float]) -> bool:
     return figures["tasks_done"] + figures["tasks_failed"] < figures["tasks_submitted"]
 
 
-def _row(name: str, one: Compared, changed: bool) -> tuple[str, ...]:
+def cells(one: Compared, *, changed: bool) -> tuple[str, ...]:
+    """Of a table, as `HEAD` has them."""
     apart = "" if one.apart is None else f"{one.apart:+.1%}".replace("%", " %").replace("-", "−")
     verdict = "" if changed else "inside" if one.inside else "outside"
-    return (name, _number(one.recorded), _number(one.median),
+    return (_number(one.recorded), _number(one.median),
             f"{_number(one.low)} … {_number(one.high)}", apart, verdict)  # fmt: skip
 
 

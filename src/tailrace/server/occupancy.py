@@ -45,15 +45,22 @@ class Stretch(NamedTuple):
 def occupancy(machines: list[list[Held]], slots: int) -> Occupancy:
     """Of machines that each had these attempts, in the order they were sent."""
     every = [list(_stretches(held, slots)) for held in _enough(machines)]
-    # A machine is not warm when its first task comes.
-    later = [stretch.held[0].beyond_us for stretches in every for stretch in stretches[1:]]
-    beyond = float(median(later)) if later else 0.0
+    alone = [us for stretches in every for us in _alone_us(stretches, slots)]
+    beyond = float(median(alone)) if alone else 0.0
     long = [one for stretches in every for one in stretches if len(one.held) >= MANY * slots]
     if not long:
         return Occupancy(round(beyond), 0)
     total = sum(len(one.held) * _between(one, slots, beyond) for one in long)
     between = total / sum(len(one.held) for one in long)
     return Occupancy(round(between), round(max(beyond - between, 0.0)))
+
+
+def _alone_us(stretches: list[Stretch], slots: int) -> Iterator[int]:
+    """By how much those took longer behind which none lay ready: their results are sent at once. A
+    machine is not warm when its first task comes."""
+    for stretch in stretches[1:]:
+        if len(stretch.held) <= slots:
+            yield from (one.beyond_us for one in stretch.held)
 
 
 def _enough(machines: list[list[Held]]) -> Iterator[list[Held]]:
