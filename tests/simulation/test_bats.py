@@ -1,12 +1,24 @@
 """BaTS 5.8: round robin over 32 cheap machines and 32 of another type, Normal(15, √5) minutes.
 
-The cost is per machine, each billed for its own hours. In the tail a machine without work is kept
-here until the bag ends, so that the cost agrees only where the tail ends within a paid hour; where
-it does not, it lies above.
+The makespans come out in every row. The cost is per machine, each billed for its own hours. Here a
+machine without work is kept in the tail until the bag ends, as long as there are more tasks without
+a result than machines of its pool; so the cost agrees where all end within the same paid hour, and
+lies above where they do not:
+
+| row | spec | ours (10 seeds) | deviation |
+|---|---|---|---|
+| S4-1 | 1984 | 2235 | +13 % |
+| S4-3 | 1015 | 1440 | +42 % |
+| S1-1 | 796 | 894 | +12 % |
+| S3-4 | 768 | 768 | 0 |
+| S1-4 | 384 | 384 | 0 |
+
+It never exceeds what all machines cost from the beginning to the end.
 """
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
 from statistics import fmean
 
@@ -63,3 +75,5 @@ def test_round_robin_of_bats_comes_out(
         assert paid == [cost] * SEEDS
     else:
         assert fmean(paid) > cost
+    for one in found:
+        assert one["cost_USD"] <= ceil(one["makespan_s"] / 3600) * 32 * (3 + price)

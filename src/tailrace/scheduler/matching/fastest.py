@@ -17,19 +17,16 @@ class Fastest:
     order: ClassVar[str] = "listed"
 
     def pick(self, state: State, bag: Bag, offers: Collection[Host]) -> Iterator[Pick]:
-        heap = [
-            (-share(host), place, host)
-            for place, host in enumerate(offers)
-            if admission.room(state, bag, host) > 0
-        ]
+        heap = [(-share(host), place, host) for place, host in enumerate(offers)]
         heapify(heap)
         while heap and bag.hungry:
             _, place, host = heap[0]
             before = len(host.live)
-            yield host, 1
-            if len(host.live) > before and admission.room(state, bag, host) > 0:
+            if admission.room(state, bag, host) > 0:
+                yield host, 1
+            if len(host.live) > before:
                 heapreplace(heap, (-share(host), place, host))
-            else:
+            else:  # it is full, or nothing that waits may go there
                 heappop(heap)
 
 

@@ -25,7 +25,7 @@ class FirstCome:
 
 class RandomMachine:
     """As in DSiDE: the task that waits longest goes to any host that has room for it. Whether one
-    has is asked when it is drawn: a thousand idle hosts cost no more than ten."""
+    has is asked only when it is drawn."""
 
     order: ClassVar[str] = "listed"
 
