@@ -43,14 +43,17 @@ class BadInput(TailraceError):
         *,
         file: str | None = None,
         line: int | None = None,
+        flag: str | None = None,
         remedy: str = "",
     ) -> None:
+        """`flag`: as it was typed, where the fault stands there and in no file."""
         super().__init__(message, remedy=remedy)
         self.file = file
         self.line = line
+        self.flag = flag
 
     def __str__(self) -> str:
-        place = "" if self.file is None else self.file
+        place = self.file or self.flag or ""
         if place and self.line is not None:
             place += f":{self.line}"
         return f"{place}: {super().__str__()}" if place else super().__str__()

@@ -378,7 +378,7 @@ def test_a_bag_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path) ->
 
 def test_a_fault_in_a_flag_names_the_flag_and_not_the_file(refuse: Refuse) -> None:
     found = refuse(SWEEP, max_failures=0)
-    assert found.message.startswith("--max-failures: ")
+    assert str(found).startswith("--max-failures: ") and found.flag == "--max-failures"
     assert found.file is None
     assert str(refuse(SWEEP, deadline="x")).startswith("--deadline: 'x' is not a duration")
 

@@ -42,6 +42,9 @@ BAD = [
     (POOL, f"{POOL}speed = 0\n", 5, "pools.spot.speed may be 0", "above 0"),
     (POOL, f"{POOL}spread = -1\n", 5, "pools.spot.spread may be -1", "above 0"),
     (POOL, f"{POOL}slope = 0\n", 5, "slope is 0, but must be above 0", ""),
+    (POOL, f'{POOL}pace = {{ lasts = "1h", factor = 0 }}\n', 5, "pace.factor is always 0: no task",
+     "only some"),
+    (POOL, f'{POOL}driver = "lokal"\n', 5, "pools.spot.driver is 'lokal'", "did you mean local?"),
     (POOL, f"{POOL}returns = 2\n", 5, "pools.spot.returns is 2", "between 0 and 1"),
     (POOL, f'{POOL}detection = "told"\n', 5, "is 'told'", '"reported" or "silent"'),
     (POOL, f'{POOL}price = "1 USD/h"\n', 5, "come by themselves cost nothing", "max = 2"),
@@ -123,6 +126,15 @@ def test_what_would_never_end_is_refused(tmp_path: Path, way: str) -> None:
         (["--set", "stop=5"], "--set stop=5: stop is 5, but should be a table"),
         (["--set", "stop.time.x=5"], "stop.time is not a table\n  set stop.time itself"),
         (["--set", "pools.spot.up.law=uniform"], "s.toml:5: uniform lacks from and to (with --set"),
+        (
+            ["--set", 'pools.spot.up={law="exponential", rate=-1}'],
+            "rate=-1}: pools.spot.up.rate: -1",
+        ),
+        (
+            ["--set", 'bags.b.arrivals={process="poisson", every=0}'],
+            'bags.b.arrivals={process="poisson", every=0}: bags.b.arrivals.every: 0 is not',
+        ),
+        (["--vary", "bags.b.tasks=5,6,5"], "--vary bags.b.tasks=5,6,5: 5 is there twice"),
         (["--vary", "pools.spot.machnes=1,2"], "unknown key pools.spot.machnes\n  did you mean"),
         (["--vary", "pools.spot.machines=1,-2"], "pools.spot.machines is -2"),
         (["--vary", "bags.b.tasks=1", "--vary", "bags.b.tasks=2"], "bags.b.tasks is varied twice"),
@@ -140,7 +152,15 @@ def test_what_would_never_end_is_refused(tmp_path: Path, way: str) -> None:
 )
 def test_a_bad_flag_is_refused(tmp_path: Path, words: list[str], message: str) -> None:
     (tmp_path / "s.toml").write_text(GOOD)
-    assert message in refused(tmp_path, "s.toml", *words)
+    said = refused(tmp_path, "s.toml", *words)
+    assert message in said and said.splitlines()[0].count("--set") <= 1
+
+
+def test_a_recorded_load_that_leaves_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "load.csv").write_text("time,share\n0,1\n60,1\n")
+    (tmp_path / "s.toml").write_text(SITES.replace('{ lasts = "1h", share = 0.5 }',
+                                                   '{ file = "load.csv" }'))  # fmt: skip
+    assert "s.toml:9: pools.spot.load.share is always 1" in refused(tmp_path, "s.toml")
 
 
 SITES = """\
@@ -167,6 +187,7 @@ BAD_SITES = [
     ('site = "here"\nload', "load", 6, "the machines of spot stand nowhere", "say at which site"),
     ("share = 0.5", "share = 1.5", 9, "pools.spot.load.share may be 1.5", "between 0 and 1"),
     ("share = 0.5", "share = -1", 9, "pools.spot.load.share may be -1", "between 0 and 1"),
+    ("share = 0.5", "share = 1", 9, "load.share is always 1: no task would ever", "only some"),
     ('lasts = "1h"', "lasts = 0", 9, "steps that last no time", "above 0"),
     ('{ lasts = "1h", share = 0.5 }', '{ file = "no.csv" }', 9, "no.csv: there is no such file",
      "looked in"),

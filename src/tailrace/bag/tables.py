@@ -53,10 +53,10 @@ class Origin:
 
     def bad(self, path: Path, message: str, remedy: str = "") -> BadInput:
         if path and path[0] in self.flags:
-            return BadInput(f"--{_flag(path)}: {message}", remedy=remedy)
+            return BadInput(message, flag=f"--{_flag(path)}", remedy=remedy)
         for changed, flag in self.typed.items():
             if path[: len(changed)] == changed:
-                return BadInput(f"{flag}: {message}", remedy=remedy)
+                return BadInput(message, flag=flag, remedy=remedy)
             if path and changed[: len(path)] == path:
                 message = f"{message} (with {flag})"
         return BadInput(message, file=self.file, line=self._line(path), remedy=remedy)
@@ -67,7 +67,7 @@ class Origin:
         try:
             yield
         except BadInput as fault:
-            if fault.file is not None:
+            if fault.file is not None or fault.flag is not None:
                 raise
             raise self.bad(path, fault.message, fault.remedy) from None
         except ValueError as fault:

@@ -50,6 +50,7 @@ class Replayed(msgspec.Struct, frozen=True):
 Change = Drawn | Replayed
 EDGE = 2.0**-53  # the smallest of all uniforms that are drawn
 RANGES = {"share": "it is a share between 0 and 1", "factor": "it cannot be negative"}
+STILL = {"share": 1.0, "factor": 0.0}  # nothing is left for our work
 
 
 class Changing:
@@ -114,6 +115,13 @@ def _check_range(table: Table, value: str, law: Law) -> None:
     if least < 0 or (value == "share" and most > 1):
         wrong = least if least < 0 else most
         raise table.bad(value, f"{table.label(value)} may be {wrong:g}", RANGES[value])
+    if least == most == STILL[value]:
+        raise _never(table, value, value)
+
+
+def _never(table: Table, key: str, value: str) -> BadInput:
+    message = f"{table.label(value)} is always {STILL[value]:g}: no task would ever end"
+    return table.bad(key, message, "only some of the steps may have that value")
 
 
 def _within(cell: Cell, value: str) -> float:
@@ -138,4 +146,6 @@ def _replayed(table: Table, value: str, place: Place) -> Change:
                 file=file, line=time.line, remedy="sort the rows, one for each time",
             )  # fmt: skip
         steps.append((at, _within(cell, value)))
+    if all(at_value == STILL[value] for _, at_value in steps):
+        raise _never(table, "file", value)
     return Replayed(tuple(steps))

@@ -135,6 +135,7 @@ def _news(around: Table, place: Place) -> News:
 
 
 def read_pool(table: Table, place: Place) -> Machines:
+    _rehearsed(table)
     cores = read_count(table, "cores", 1, least=1)
     terms, trace = _terms(table), read_trace(table, place)
     nodes = len(trace.away) if trace is not None and not terms.max else 0
@@ -166,6 +167,14 @@ def read_pool(table: Table, place: Place) -> Machines:
         raise table.bad("machines", message, "ask for fewer, or leave it out to have them all")
     check_pool(table, machines)
     return machines
+
+
+def _rehearsed(table: Table) -> None:
+    """What a pool of this machine says beside, so that it can be copied from `tailrace.toml`. Here
+    every machine is simulated, and all is drawn by the seed of the run: of many runs with the seed
+    of the pool all would be one."""
+    table.choice("driver", ("local", "simulated"), "simulated")
+    table.take("seed", int)
 
 
 def _terms(table: Table) -> Pool:

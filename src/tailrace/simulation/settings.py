@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from decimal import Decimal
@@ -57,7 +58,11 @@ def changed(data: dict[str, Any], settings: Sequence[Setting]) -> dict[str, Any]
 def _axis(text: str) -> list[Setting]:
     path, values = _parse("--vary", text)
     flag = f"--vary {text}"
-    return [Setting(flag, path, value, shown) for value, shown in _values(values)]
+    axis = [Setting(flag, path, value, shown) for value, shown in _values(values)]
+    for shown, count in Counter(setting.shown for setting in axis).items():
+        if count > 1:
+            raise BadInput(f"{flag}: {shown} is there twice", remedy="write each value once")
+    return axis
 
 
 def _parse(flag: str, text: str) -> tuple[tuple[str, ...], str]:
