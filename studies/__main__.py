@@ -21,6 +21,7 @@ def main() -> None:
     options = _options()
     runs = Runs(options.seeds, options.processes)
     options.folder.mkdir(parents=True, exist_ok=True)
+    refuted = []
     for name in options.names or STUDIES:
         began = time.monotonic()
         study = importlib.import_module(f"studies.{name}")
@@ -29,8 +30,13 @@ def main() -> None:
             print(f"{name}: left as it is, because {needs} is not set", file=sys.stderr, flush=True)
             continue
         page = options.folder / f"{name.replace('_', '-')}.md"
-        page.write_text(study.main(runs, options.folder))
+        text = study.main(runs, options.folder)
+        page.write_text(text)
         print(f"{name}: {page}, {time.monotonic() - began:.0f} s", flush=True)
+        if hasattr(study, "REFUTED") and study.REFUTED in text:
+            refuted.append(name)
+    if refuted:
+        sys.exit(f"refuted by what was measured: {', '.join(refuted)}")
 
 
 def _options() -> argparse.Namespace:

@@ -42,6 +42,7 @@ from tailrace.simulation.world import World
 
 SEEDS = 200
 FIRST = 1000  # seed of the first real run; the simulated ones begin at 0
+REFUTED = "they do not agree"  # the words by which the page says that the study failed
 LEVEL = 0.01  # the chance to find a disagreement where there is none
 PATIENCE_S = 120
 NEAR_S = 0.3
@@ -364,7 +365,7 @@ def _cells(values: Sequence[float]) -> list[str]:
 
 
 def _words(both: Agreement) -> str:
-    verdict = "they agree" if both.holds else "they do not agree"
+    verdict = "they agree" if both.holds else REFUTED
     return (
         f"{len(both.real)} real runs, {len(both.simulated)} simulated: Kolmogorov–Smirnov distance "
         f"{both.distance:.3f}, p = {both.p:.2f}; at the level of {LEVEL:g} **{verdict}**."

@@ -11,8 +11,8 @@ SURE = 0.001  # with so few runs only a gross disagreement shows, and chance mus
 
 
 def test_real_makespans_are_such_as_are_simulated(tmp_path: Path):
-    """Each journal is replayed on the way. The same test tells a world apart that is half as fast,
-    so that its word counts."""
+    """Each journal is replayed on the way. The same test tells a world apart that is a third as
+    fast, so that its word counts: no more than that can be seen in five runs."""
     compared = compare(SMALL, 5, tmp_path, at_once=5)
     assert compared.makespans.p >= SURE, compared.makespans.real
     assert all(one.events > 20 for one in compared.observed)
