@@ -188,9 +188,8 @@ def test_what_if(swept: Path) -> None:
 
 
 def test_runs_that_tell_nothing(tmp_path: Path, swept: Path) -> None:
-    assert (
-        "no run" in ask(tmp_path, "simulate").err or "tailrace run" in ask(tmp_path, "simulate").err
-    )
+    assert "Name a scenario file, or a folder" in ask(tmp_path, "simulate").err
+    assert "bag.toml is a scenario" in ask(swept, "simulate", "bag.toml", "--bag", "1").err
     assert "there is no bag 'x'" in ask(swept, "simulate", ".", "--bag", "x").err
     assert ask(swept, "simulate", "bag.toml", "--as-scenario", "x.toml").code == 2
     done = tailrace(tmp_path, "run", "--quiet", "--price", "1 USD/h", "--budget", "0.1 USD", "--",

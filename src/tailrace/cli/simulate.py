@@ -146,7 +146,15 @@ def command(
         from tailrace.cli import whatif
 
         return whatif.write_scenario(files, bag, as_scenario)
-    return _simulate(files or (place.nearest(),), Asked(**asked, bag=bag, as_json=as_json))
+    return _simulate(files or (_nearest_run(),), Asked(**asked, bag=bag, as_json=as_json))
+
+
+def _nearest_run() -> Path:
+    try:
+        return place.nearest()
+    except BadInput as error:
+        remedy = "Name a scenario file, or a folder in which something was run."
+        raise BadInput(error.message, remedy=remedy) from None
 
 
 def _simulate(files: Sequence[Path], asked: Asked) -> int:

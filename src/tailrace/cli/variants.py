@@ -13,6 +13,7 @@ from tailrace.bag.tables import read_toml
 from tailrace.bag.textfile import read_text
 from tailrace.cli import whatif
 from tailrace.cli.whatif import Recorded
+from tailrace.errors import BadInput
 from tailrace.simulation import settings
 from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario
@@ -49,6 +50,9 @@ def _of(
 ) -> list[Variant]:
     """Of a scenario file; or of a folder, in which something was run."""
     if not whatif.is_run(file):
+        if bag is not None:
+            remedy = "Leave it out, or name a folder in which something was run."
+            raise BadInput(f"--bag {bag}: {file} is a scenario, not a run", remedy=remedy)
         return _of_file(file, str(file), fixed, variations)
     run = whatif.measured(file, bag)
     with whatif.as_file(run) as made:
