@@ -45,6 +45,9 @@ SAVINGS = st.builds(
     Saving, st.sampled_from([2 * SECOND, 5 * SECOND]), st.sampled_from([0, SECOND]),
     st.sampled_from([0, 3 * SECOND]), st.sampled_from([0, SECOND]), st.sampled_from([0, SIZE]),
 )  # fmt: skip
+NEEDS = st.sampled_from([
+    {"cores": 1000}, {"cores": 1000}, {"cores": 400}, {"cores": 250, "memory": MB},
+])  # fmt: skip
 LIFETIMES = st.sampled_from([None, Recorded((((20 * SECOND, 30 * SECOND),), ()))])
 SITES = st.sampled_from([("there",), ("here", "there")])
 HOURS = st.sampled_from([None, None, Hours(0.005, 0.01, tuple(range(7)))])  # 18 s to 36 s
@@ -64,6 +67,7 @@ def pools(draw: Any, name: str) -> Machines:
                  lease_us=draw(st.sampled_from([60 * SECOND, 10**12])))  # fmt: skip
     return Machines(
         terms, 0 if leased else draw(st.integers(1, 3)), slots=draw(st.integers(1, 2)),
+        sharing=draw(st.sampled_from(["equal", "reserved"])), has={"memory": 3 * MB},
         failures=draw(LIVES), owner_hours=draw(HOURS), trace=draw(LIFETIMES),
         load=draw(CHANGES), pace=draw(CHANGES), sites=draw(SITES), link=draw(LINKS),
         detection=draw(st.sampled_from([Detection.REPORTED, Detection.SILENT])),
@@ -79,7 +83,7 @@ def worlds(draw: Any) -> Scenario:
     )  # fmt: skip
     replication = draw(st.sampled_from([None, None, Strategy("wqr", {"most": 2})]))
     terms = Terms(draw(st.integers(1, 12)), retries=FORGIVING, trial_us=0, like_failures=10**6,
-                  replication=replication)  # fmt: skip
+                  replication=replication, needs=draw(NEEDS))  # fmt: skip
     tasks = Tasks(terms, draw(LAWS), draw(st.sampled_from([AtOnce(), poisson(2.0)])), files=files)
     news = draw(
         st.sampled_from(
@@ -108,6 +112,7 @@ def test_nothing_is_lost_and_all_adds_up(scenario: Scenario, seed: int) -> None:
         usage = host.machine.usage()
         assert -1e-3 <= usage.work_lost <= usage.work_done + 1e-3
         assert usage.busy_us <= usage.up_us
+        assert usage.rejected == 0
     _bytes_add_up(world)
     if why is Stop.ASKED and bag.phase is not BagPhase.BRAKED:
         assert record.settled == len(record.done)
@@ -133,7 +138,8 @@ def _work_and_room_add_up(world: World, seed: int) -> None:
     tasks = world.scenario.bags[0]
     lengths = draw_lengths(tasks.lengths, tasks.terms.count, Streams(seed).below("bag", 1))
     useful = sum(host.machine.usage().useful_work for host in world.every_host) / SECOND
-    assert useful == pytest.approx(lengths.sum(), abs=1e-3)
+    cores = tasks.terms.needs["cores"] / 1000
+    assert useful == pytest.approx(lengths.sum() * cores, abs=1e-3)
     assert world.storage.used == (OUTPUT * tasks.terms.count if tasks.files.output else 0)
 
 

@@ -111,7 +111,7 @@ def test_a_change_of_speed_rescales_what_is_left() -> None:
 
 def test_reserved_shares_are_admitted_until_the_machine_is_full() -> None:
     bench = Bench(slots=10, sharing=Reservation())
-    jobs = [Job(S, number, share=0.1) for number in range(11)]
+    jobs = [Job(S, number, share=100) for number in range(11)]
     assert [bench.machine.start(job) for job in jobs] == [True] * 10 + [False]
     assert set(bench.run().values()) == {10}
     assert bench.machine.usage().full_us == 10 * S
@@ -119,11 +119,11 @@ def test_reserved_shares_are_admitted_until_the_machine_is_full() -> None:
 
 def test_a_reserved_share_is_neither_more_nor_less_than_asked_for() -> None:
     bench = Bench(slots=5, sharing=Reservation(cores=2), speed=2.0)
-    bench.start(0, "two thirds", 4, share=2 / 3)
-    bench.start(0, "a core", 4, share=1.0)
-    bench.start(0, "too much", 1, share=0.5)
-    bench.start(2, "in its place", 1, share=1.0)
-    assert bench.run() == {"a core": 2, "in its place": 2.5, "two thirds": 3}
+    bench.start(0, "two fifths", 4, share=400)
+    bench.start(0, "a core", 4, share=1000)
+    bench.start(0, "too much", 1, share=700)
+    bench.start(2, "in its place", 1, share=1000)
+    assert bench.run() == {"a core": 2, "in its place": 2.5, "two fifths": 5}
 
 
 # The life of a slot

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tailrace.bag.needs import ONE_CORE, THOUSANDTHS, Amounts
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.decisions import Assign, Drop
 from tailrace.scheduler.events import Ended, Measured
@@ -35,6 +36,7 @@ class Attempts:
         self._hosts, self._records = hosts, records
         self._report = teller.report
         self._dispatch_us = scenario.query_us + scenario.dispatch_us
+        self._needs = [_beyond_a_core(tasks.terms.needs) for tasks in scenario.bags]
         self._failing = failing_of(scenario.bags, streams)
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
@@ -48,10 +50,11 @@ class Attempts:
         host = self._hosts.get(new.host)
         if host is None:
             return  # it is gone, and the news is on its way
-        if host.pool.slots > 1:
+        if host.many:
             self._teller.served[host.name] = host
         sent = Sent(new.attempt, new.bag, new.index, host)
-        job = Job(host.works[new.bag - 1][new.index], sent)
+        run_us, needs = host.works[new.bag - 1][new.index], self._needs[new.bag - 1]
+        job = Job(run_us, sent) if needs is None else _needy(run_us, sent, needs)
         if self._dispatch_us:
             host.attempts[new.attempt] = job
             sent.late = self._engine.put(now + self._dispatch_us, Rank.SENDING, self._start, job)
@@ -65,13 +68,10 @@ class Attempts:
         sent.began_us = self._engine.now
         if self._returns and self._never_returns(host):
             return  # it holds its place until it is given up
-        if host.waiting or not host.machine.free or not host.machine.start(job):
+        if host.waiting or not host.machine.has_room(job):
             self._begin_later(host, job)
-
-    def _begun(self, job: Job) -> bool:
-        sent: Sent = job.tag
-        sent.began_us = self._engine.now
-        return sent.host.machine.start(job)
+        else:
+            host.machine.start(job)
 
     def _begin_later(self, host: SimulatedHost, job: Job) -> None:
         """Behind what the machine has; or never, if the machine is not there any more."""
@@ -84,11 +84,13 @@ class Attempts:
             host.forgotten[sent.attempt] = job
 
     def _begin_next(self, host: SimulatedHost) -> None:
-        while host.waiting and host.machine.free:
+        while host.waiting:
             attempt, job = next(iter(host.waiting.items()))
-            if not self._begun(job):
+            if not host.machine.has_room(job):
                 return
             del host.waiting[attempt]
+            job.tag.began_us = self._engine.now
+            host.machine.start(job)
 
     def _never_returns(self, host: SimulatedHost) -> bool:
         draw = self._returns.get(host.pool.terms.name)
@@ -171,3 +173,17 @@ class Attempts:
 
 def _uniforms(machines: Machines, streams: Streams) -> Callable[[], float]:
     return streams.stream("returns", machines.terms.name).uniforms()
+
+
+def _beyond_a_core(needs: Amounts) -> tuple[int, Amounts] | None:
+    """Thousandths of cores, and all else. None: a core and nothing else, as most."""
+    if needs == ONE_CORE:
+        return None
+    holds = {name: amount for name, amount in needs.items() if name != "cores"}
+    return needs.get("cores", THOUSANDTHS), holds
+
+
+def _needy(run_us: int, sent: Sent, needs: tuple[int, Amounts]) -> Job:
+    """So long it runs when it has what it needs; its work is that of all its cores."""
+    share, holds = needs
+    return Job(run_us * share / THOUSANDTHS, sent, share=share, holds=holds)

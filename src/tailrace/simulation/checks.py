@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailrace.bag.needs import THOUSANDTHS, lacking
+from tailrace.bag.needs import lacking
 from tailrace.bag.tables import Table
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.laws import Law
@@ -88,10 +88,11 @@ def check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
     if not may:
         remedy = "give machines or max to a pool that it may use"
         raise table.origin.bad(table.path, f"bag {terms.name} has no machines to run on", remedy)
-    lacks = [lacking(terms.needs, {"cores": pool.slots * THOUSANDTHS}) for pool in may]
+    lacks = [lacking(terms.needs, pool.capacity) for pool in may]
     if all(lacks):
         message = f"no machine has room for a task of bag {terms.name}: {lacks[0]}"
-        raise table.origin.bad(table.path, message, "lower its needs, or give a pool more slots")
+        remedy = "lower its needs, or give a pool more of that: slots, memory, disk, gpus"
+        raise table.origin.bad(table.path, message, remedy)
 
 
 def check_stop(table: Table, stop: Stopping, bags: tuple[Tasks, ...]) -> None:

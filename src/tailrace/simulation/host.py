@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tailrace.bag.needs import Amounts
 from tailrace.scheduler.events import Offer
 from tailrace.simulation.job import Job
 from tailrace.simulation.life import Presence
@@ -14,8 +15,9 @@ from tailrace.simulation.single import SingleMachine
 
 class SimulatedHost:
     __slots__ = (
-        "attempts", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine", "name",
-        "number", "offer", "pool", "presence", "site", "speed", "waiting", "warned", "works",
+        "attempts", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine", "many",
+        "name", "number", "offer", "pool", "presence", "site", "speed", "waiting", "warned",
+        "works",
     )  # fmt: skip
 
     def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
@@ -23,10 +25,11 @@ class SimulatedHost:
         self.number = number  # within its pool
         self.pool = pool
         self.lease = lease
-        self.capacity = {"cores": pool.slots * 1000}
+        self.capacity = pool.capacity
         self.offer = Offer(name, self.capacity)  # the scheduler subtracts what it has
         self.site = pool.sites[number % len(pool.sites)] if pool.sites else None
-        self.lent = 0
+        self.lent: dict[str, int] = {}
+        self.many = True  # attempts at once, perhaps
         self.speed = 1.0
         self.machine: Machine | SingleMachine
         self.presence: Presence
@@ -38,11 +41,12 @@ class SimulatedHost:
         self.warned = False  # it knows that it will go, and takes nothing more
         self.ends = 0  # handle of the end of its lease
 
-    def lend(self, cores: int) -> None:
-        """Thousandths of what an attempt gave back while its output travels: the scheduler takes it
-        for present until it has ended, so that more must be offered."""
-        self.lent += cores
-        free = {**self.capacity, "cores": self.capacity["cores"] + self.lent}
+    def lend(self, needs: Amounts, times: int = 1) -> None:
+        """What an attempt gave back while its output travels: the scheduler takes it for present
+        until it has ended, so that more must be offered. -1 times: it has ended."""
+        for name, amount in needs.items():
+            self.lent[name] = self.lent.get(name, 0) + times * amount
+        free = {name: amount + self.lent.get(name, 0) for name, amount in self.capacity.items()}
         self.offer = Offer(self.name, free)
 
 

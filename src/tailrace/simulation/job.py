@@ -1,13 +1,16 @@
 """What a simulated machine runs: the work of one attempt (the papers' job).
 
-Work is counted in reference-microseconds: the time it takes alone on one core of speed 1. It may be
-an integer or a float; progress is a float.
+Work is counted in reference-microseconds: the time it takes alone on one core of speed 1. A job of
+two cores does two of them in each microsecond that it has both. Work may be an integer or a float;
+progress is a float.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import Any
+
+from tailrace.bag.needs import THOUSANDTHS, Amounts
 
 
 class Stage(Enum):
@@ -26,6 +29,7 @@ class Job:
         "done",
         "entry",
         "epoch",
+        "holds",
         "point",
         "saved",
         "share",
@@ -36,11 +40,18 @@ class Job:
     )
 
     def __init__(
-        self, work: float, tag: Any = None, *, share: float = 1.0, saved: float = 0.0
+        self,
+        work: float,
+        tag: Any = None,
+        *,
+        share: int = THOUSANDTHS,
+        holds: Amounts | None = None,
+        saved: float = 0.0,
     ) -> None:
         self.work = work
         self.tag = tag  # by which the world knows it
-        self.share = share  # of a core, where shares are reserved
+        self.share = share  # thousandths of a core that it can use, as it needs them
+        self.holds = holds  # what else of its machine it needs: memory, gpus
         self.saved = saved  # work up to the latest checkpoint that is available
         self.done: float = saved  # as booked last; ask its machine for the progress now
         self.stage = Stage.AWAY
@@ -49,3 +60,7 @@ class Job:
         self.wait = 0  # handle of the event that it waits for
         self.point = 0.0  # on the work clock, where it ends
         self.entry = 0  # its number on the work clock; 0: it makes no progress
+
+    @property
+    def cores(self) -> float:
+        return self.share / THOUSANDTHS

@@ -6,6 +6,7 @@ from array import array
 
 import numpy as np
 
+from tailrace.bag.needs import Amounts
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.files import NO_FILES, Files
 from tailrace.simulation.host import Sent
@@ -18,8 +19,8 @@ from tailrace.simulation.storage import Storage
 class Luggage:
     """Of the tasks of one bag, in a running world."""
 
-    def __init__(self, files: Files, count: int, cores: int, streams: Streams) -> None:
-        self.cores = cores  # thousandths that each of its tasks takes
+    def __init__(self, files: Files, count: int, needs: Amounts, streams: Streams) -> None:
+        self.needs = needs  # of each of its tasks
         self.saving = files.saving
         self._inputs = _sizes(files.input, count, streams, "input")
         self._outputs = _sizes(files.output, count, streams, "output")
@@ -79,7 +80,6 @@ def luggage_of(scenario: Scenario, streams: Streams) -> list[Luggage]:
     if all(tasks.files == NO_FILES for tasks in scenario.bags):
         return []
     return [
-        Luggage(tasks.files, tasks.terms.count, tasks.terms.needs.get("cores", 0),
-                streams.below("bag", number))
+        Luggage(tasks.files, tasks.terms.count, tasks.terms.needs, streams.below("bag", number))
         for number, tasks in enumerate(scenario.bags, 1)
     ]  # fmt: skip

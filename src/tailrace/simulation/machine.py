@@ -1,6 +1,7 @@
-"""A machine of the virtual world: slots, a shared processor, checkpoints, failure.
+"""A machine of the virtual world: room for jobs, a shared processor, checkpoints, failure.
 
-The life of a job on it (thesis 2.2, 5.3.1): its slot is *reserved* while its input travels, then it
+Room is counted in thousandths of cores, as jobs need them; a job of one core takes a *slot*. The
+life of a job (thesis 2.2, 5.3.1): its slot is *reserved* while its input travels, then it
 *runs*; when its work is done its slot is free and others speed up, although its output may still be
 *travelling*. All that is on a machine is lost when it goes down. For one job at a time at a fixed
 speed, `SingleMachine` does the same with one event per job.
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from tailrace.bag.needs import Amounts, fits
 from tailrace.simulation.engine import Engine, Handle, Rank
 from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.sharing import EqualShare, Sharing, WorkClock
@@ -24,7 +26,7 @@ Travel = Callable[[Job, Arrived], object]  # carries a checkpoint, then calls `a
 class Machine:
     __slots__ = (
         "_background", "_book", "_clock", "_due", "_due_us", "_engine", "_held", "_on_end",
-        "_running", "_sharing", "_speed", "_taken", "slots", "tag", "up",
+        "_rest", "_room", "_running", "_sharing", "_speed", "_taken", "tag", "up",
     )  # fmt: skip
 
     def __init__(
@@ -35,10 +37,11 @@ class Machine:
         speed: float = 1.0,
         slots: int = 1,
         sharing: Sharing | None = None,
+        has: Amounts | None = None,
         up: bool = True,
         tag: object = None,
     ) -> None:
-        self.slots = slots
+        """`slots` are the cores that it offers, and `has` what it has beside them."""
         self.tag = tag  # by which the world knows it
         self.up = up
         self._engine = engine
@@ -48,8 +51,10 @@ class Machine:
         self._sharing: Sharing = sharing or EqualShare()
         self._clock = WorkClock()
         self._held: dict[Job, None] = {}  # all that a failure takes, in order of arrival
-        self._taken = 0  # slots
-        self._running = 0  # jobs that use the processor
+        self._room = self._sharing.room(slots)
+        self._taken = 0  # of the room
+        self._running = 0  # of the room: by jobs that use the processor
+        self._rest = dict(has or {})  # what is left of all else
         self._due: Handle = 0
         self._due_us: int | None = None  # when the first job ends
         self._book = Book()
@@ -59,7 +64,11 @@ class Machine:
 
     @property
     def free(self) -> int:
-        return self.slots - self._taken if self.up else 0
+        """Thousandths of cores that no job needs."""
+        return self._room - self._taken if self.up else 0
+
+    def has_room(self, job: Job) -> bool:
+        return job.share <= self.free and (not job.holds or fits(job.holds, self._rest))
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -79,20 +88,19 @@ class Machine:
 
     def reserve(self, job: Job) -> bool:
         """Take a slot for a job whose input is to travel; `begin` it when that is there."""
-        if not self.up or self._taken >= self.slots or not self._sharing.take(job):
+        if not self.has_room(job):
             self._book.rejected += 1
             return False
         self._held[job] = None
-        self._taken += 1
+        self._take(job, 1)
         job.stage, job.done, job.wait = Stage.RESERVED, job.saved, 0
-        self._book_full()
         return True
 
     def begin(self, job: Job) -> None:
         """A job of a reserved slot runs now."""
         self._expect(job, Stage.RESERVED)
         job.stage, job.wait = Stage.RUNNING, 0
-        self._running += 1
+        self._running += job.share
         self._book.busy.set(True, self._engine.now)
         self._resume(job)
 
@@ -121,7 +129,7 @@ class Machine:
         """Work done so far, with that before its checkpoint."""
         if not job.entry or job not in self._held:
             return job.done
-        left = self._clock.needs(job, self._engine.now) * self._sharing.weight(job)
+        left = self._clock.needs(job, self._engine.now) * job.cores
         return max(job.work - left, job.done)
 
     # Checkpoints (thesis 4.3.1: C, L)
@@ -215,7 +223,7 @@ class Machine:
             raise ValueError(f"a {stage.value} job of this machine was expected, not {job.stage}")
 
     def _resume(self, job: Job) -> None:
-        needs = max(job.work - job.done, 0.0) / self._sharing.weight(job)
+        needs = max(job.work - job.done, 0.0) / job.cores
         self._clock.add(job, needs, self._engine.now)
         self._retime()
 
@@ -244,15 +252,16 @@ class Machine:
         if job.entry:
             self._clock.remove(job)
         if job.stage is not Stage.RESERVED:
-            self._running -= 1
+            self._running -= job.share
             self._book.busy.set(self._running > 0, self._engine.now)
-        self._sharing.give(job)
-        self._taken -= 1
-        self._book_full()
+        self._take(job, -1)
 
-    def _book_full(self) -> None:
-        full = self._taken >= self.slots or self._sharing.full()
-        self._book.full.set(full, self._engine.now)
+    def _take(self, job: Job, times: int) -> None:
+        """Its room; -1: give it back."""
+        self._taken += times * job.share
+        for name, amount in (job.holds or {}).items():
+            self._rest[name] -= times * amount
+        self._book.full.set(self._taken >= self._room, self._engine.now)
 
     def _retime(self) -> None:
         """After any change: the new rate, and when the first job ends by it."""

@@ -39,8 +39,10 @@ class Machinery:
         network: Network,
         on_end: OnEnd,
         staging: Staging | None,
+        plain: bool,
     ) -> None:
-        self._engine, self._streams = engine, streams
+        """`plain`: every task needs one core."""
+        self._engine, self._streams, self._plain = engine, streams, plain
         self._on_end, self._staging = on_end, staging
         self._outages = {
             site.name: self._site_failures(site.name, site.outages)
@@ -53,7 +55,8 @@ class Machinery:
         `since_us` on: until then it only starts."""
         host.speed = self._speed(host.pool, host.number)
         pool = host.pool
-        if self._staging or pool.slots > 1 or pool.load or pool.pace:
+        host.many = pool.slots > 1 or not self._plain
+        if self._staging or host.many or pool.load or pool.pace:
             machine = host.machine = self._general(host)
             self._let_change(host, machine, see)
         else:
@@ -74,7 +77,7 @@ class Machinery:
         kind = Reservation if pool.sharing == "reserved" else EqualShare
         facts: dict[str, Any] = {
             "speed": host.speed, "slots": pool.slots, "sharing": kind(pool.cores),
-            "up": False, "tag": host,
+            "has": pool.has, "up": False, "tag": host,
         }  # fmt: skip
         if staging is None:
             return Machine(self._engine, self._on_end, **facts)

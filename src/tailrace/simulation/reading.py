@@ -5,6 +5,7 @@ stop = { time = "5w" }              # or tasks = 7000; default: when all tasks h
 
 [pools.grid]
 machines = 10                       # that come by themselves; `max` are leased on demand
+cores = 4                           # and memory = "16 GB", disk, gpus
 up = { law = "uniform", from = "1m", to = "500m" }
 down = { law = "uniform", from = "1m", to = "40m" }
 
@@ -20,14 +21,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tailrace.bag.needs import THOUSANDTHS
+from tailrace.bag.needs import BYTES, THOUSANDTHS
 from tailrace.bag.rules import read_rules
 from tailrace.bag.strategies import admit_strategies
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
-from tailrace.quantities import Price, duration_us, price, price_unit_us, show_duration
+from tailrace.quantities import Price, duration_us, price, price_unit_us, show_duration, size_bytes
 from tailrace.scheduler import strategies
 from tailrace.simulation.changes import read_change
 from tailrace.simulation.checks import (
@@ -145,6 +146,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         arrivals=read_arrivals_of(table, place),
         cores=cores,
         slots=read_count(table, "slots", cores, least=1),
+        has=_has(table),
         sharing=table.choice("sharing", ("equal", "reserved"), "equal"),
         speed=read_law_of(table, "speed", place, Constant(1.0), number),
         type=_type(table, place),
@@ -189,6 +191,13 @@ def _terms(table: Table) -> Pool:
         reliable=table.take("reliable", bool) is not False,
         min_timeout_us=table.read("min_timeout", duration_us, 0),
     )
+
+
+def _has(table: Table) -> dict[str, int]:
+    """Beside cores; what is not named is not there."""
+    sizes = {name: table.read(name, size_bytes, 0) for name in BYTES}
+    found = sizes | {"gpus": read_count(table, "gpus", 0) * THOUSANDTHS}
+    return {name: amount for name, amount in found.items() if amount}
 
 
 def _billing(table: Table) -> Billing:

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from tailrace.bag.needs import THOUSANDTHS
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.simulation.arrivals import Arrivals, AtOnce
@@ -53,7 +54,8 @@ class Machines(msgspec.Struct, frozen=True):
     count: int = 0  # that come by themselves
     arrivals: Arrivals = AtOnce()  # of those
     cores: int = 1
-    slots: int = 1  # attempts at once
+    slots: int = 1  # cores that each offers to tasks, beyond its own only under equal sharing
+    has: dict[str, int] = {}  # what else each offers: memory, disk, gpus
     sharing: str = "equal"  # or "reserved"
     speed: Law = ONE  # of each machine
     type: MachineType = REFERENCE
@@ -69,6 +71,13 @@ class Machines(msgspec.Struct, frozen=True):
     link: LinkTerms | None = None  # of each to its site
     returns: float = 1.0  # the share of attempts that ever come back
     detection: Detection = Detection.SILENT
+
+    @property
+    def capacity(self) -> dict[str, int]:
+        """What the scheduler is told of each machine."""
+        reserved = self.sharing == "reserved"
+        slots = min(self.slots, self.cores) if reserved else self.slots
+        return {"cores": slots * THOUSANDTHS, **self.has}
 
 
 class Failures(msgspec.Struct, frozen=True):
@@ -115,3 +124,8 @@ class Scenario(msgspec.Struct, frozen=True):
     events: Events | None = None  # that are known, instead of drawn
     query_us: int = 0  # asking for the state of the machines, before the dispatch
     network: Network = Network()
+
+    @property
+    def is_plain(self) -> bool:
+        """Every task needs one core: as many attempts run at once on a machine as it has slots."""
+        return all(tasks.terms.needs.get("cores") == THOUSANDTHS for tasks in self.bags)

@@ -1,8 +1,8 @@
 """How a machine's capacity is divided among its jobs (thesis 2.2, 5.3.1, 6.4.2).
 
 The jobs of a machine speed up and slow down together. So one *work clock* per machine shows the
-work that a job of weight 1 has had since the machine began; a job that begins at V ends when it
-shows V + work/weight, however often the rate changes on the way. A change of load therefore costs
+work that a job of one core has had since the machine began; a job that begins at V ends when it
+shows V + work/cores, however often the rate changes on the way. A change of load therefore costs
 one new rate and one new moment for the first job to end: O(log n), not n rescaled times.
 """
 
@@ -11,17 +11,17 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Protocol
 
+from tailrace.bag.needs import THOUSANDTHS
 from tailrace.simulation.job import Job
 
 _FEW = 64
-_PARTS = 1_000_000  # shares are added up as integers, or a full machine would not stay full
 
 
 class WorkClock:
     __slots__ = ("_count", "_heap", "_shows", "_since", "_void", "rate")
 
     def __init__(self) -> None:
-        self.rate = 0.0  # reference-µs per µs, of a job of weight 1
+        self.rate = 0.0  # reference-µs per µs, of a job of one core
         self._shows = 0.0
         self._since = 0
         self._heap: list[tuple[float, int, Job]] = []
@@ -87,71 +87,42 @@ class WorkClock:
 
 
 class Sharing(Protocol):
-    def take(self, job: Job) -> bool:
-        """Room for it, if there is; beside its slot."""
-
-    def give(self, job: Job) -> None:
-        """Its room is free again."""
-
-    def full(self) -> bool: ...
+    def room(self, slots: int) -> int:
+        """Thousandths of cores that its jobs may need together, when it is to offer `slots`."""
 
     def rate(self, speed: float, running: int) -> float:
-        """Of the work clock, when each core gives `speed` to our jobs."""
-
-    def weight(self, job: Job) -> float:
-        """Its part of the clock's rate."""
+        """Of the work clock, when each core gives `speed` to our jobs, and those that run need
+        `running` thousandths. A job has this for each core that it needs."""
 
 
 class EqualShare:
-    """Every running job has one core to itself, or an equal part of all when there are more jobs
-    than cores (eqs. 5.1 and 6.3, where a machine has one core)."""
+    """Every running job has the cores that it needs, or an equal part of its need when there are
+    too few for all (eqs. 5.1 and 6.3, where a machine has one core and each job needs it)."""
 
-    __slots__ = ("cores",)
+    __slots__ = ("_cores",)
 
     def __init__(self, cores: int = 1) -> None:
-        self.cores = cores
+        self._cores = cores * THOUSANDTHS
 
-    def take(self, job: Job) -> bool:
-        return True
-
-    def give(self, job: Job) -> None:
-        pass
-
-    def full(self) -> bool:
-        return False
+    def room(self, slots: int) -> int:
+        return slots * THOUSANDTHS
 
     def rate(self, speed: float, running: int) -> float:
-        return speed if running <= self.cores else speed * self.cores / running
-
-    def weight(self, job: Job) -> float:
-        return 1.0
+        return speed if running <= self._cores else speed * self._cores / running
 
 
 class Reservation:
-    """Each job reserves `job.share` of a core (0.4, 2.0) from admission to its end; more than is
+    """Each job reserves the cores that it needs (0.4, 2) from admission to its end; more than is
     there is refused. With one core that is the thesis's percentage of a machine. What is reserved
     and not used is nobody's."""
 
-    __slots__ = ("_free",)
+    __slots__ = ("_cores",)
 
-    def __init__(self, cores: float = 1.0) -> None:
-        self._free = round(cores * _PARTS)
+    def __init__(self, cores: int = 1) -> None:
+        self._cores = cores
 
-    def take(self, job: Job) -> bool:
-        wanted = round(job.share * _PARTS)
-        if not 0 < wanted <= self._free:
-            return False
-        self._free -= wanted
-        return True
-
-    def give(self, job: Job) -> None:
-        self._free += round(job.share * _PARTS)
-
-    def full(self) -> bool:
-        return self._free == 0
+    def room(self, slots: int) -> int:
+        return min(slots, self._cores) * THOUSANDTHS
 
     def rate(self, speed: float, running: int) -> float:
         return speed
-
-    def weight(self, job: Job) -> float:
-        return job.share

@@ -1,4 +1,5 @@
-"""The commonest machine, quickly: one job at a time, at a fixed speed, with nothing that travels.
+"""The commonest machine, quickly: one job of one core at a time, at a fixed speed, with nothing
+that travels.
 
 It has the doors of `Machine` that it needs, and puts one event per job.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tailrace.bag.needs import THOUSANDTHS
 from tailrace.simulation.engine import Engine, Handle, Rank
 from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.usage import Usage
@@ -45,7 +47,10 @@ class SingleMachine:
 
     @property
     def free(self) -> int:
-        return 1 if self.up and self._job is None else 0
+        return THOUSANDTHS if self.up and self._job is None else 0
+
+    def has_room(self, job: Job) -> bool:
+        return self.up and self._job is None
 
     @property
     def jobs(self) -> tuple[Job, ...]:

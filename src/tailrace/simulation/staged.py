@@ -100,7 +100,7 @@ class StagedMachine(Machine):
         elif self._transport.storage.store(size):
             self.keep_output(job)
             job.tag.worked_us = self._engine.now
-            self._host.lend(self._luggage(job).cores)
+            self._host.lend(self._luggage(job).needs)
             self._travel(job, partial(self._transport.fetch, size), self._arrived)
             self._on_freed(self._host)
         else:
@@ -111,7 +111,7 @@ class StagedMachine(Machine):
         sent: Sent = job.tag
         self.output_sent(job)
         sent.began_us += self._engine.now - sent.worked_us  # the way of its output is no work
-        self._host.lend(-self._luggage(job).cores)
+        self._host.lend(self._luggage(job).needs, -1)
         self._luggage(job).keep(sent.index, self._transport.storage)
         self._deliver(job)
 
@@ -147,7 +147,7 @@ class StagedMachine(Machine):
 
     def _remove(self, job: Job, stage: Stage) -> float:
         if job.stage is Stage.SENDING:
-            self._host.lend(-self._luggage(job).cores)
+            self._host.lend(self._luggage(job).needs, -1)
             self._transport.storage.remove(self._luggage(job).output(job.tag.index))
         self._call_off(job)
         return super()._remove(job, stage)

@@ -71,8 +71,9 @@ class World:
         self._transport = Transport(engine, scenario.network)
         staging = Staging(attempts.freed, attempts.refused, self._transport, self._luggage)
         machinery = Machinery(
-            engine, streams, scenario.network, attempts.ended, staging if self._luggage else None
-        )
+            engine, streams, scenario.network, attempts.ended,
+            staging if self._luggage else None, plain=scenario.is_plain,
+        )  # fmt: skip
         population = Population(
             engine, streams, teller, attempts, machinery, bags.works, self.hosts
         )
