@@ -345,7 +345,10 @@ def test_tasks_that_nobody_will_ever_do_are_told(tmp_path: Path) -> None:
         '[pools.old]\nmachines = 1\nup = "25m"\n[bags.b]\ntasks = 4\nlength = "10m"\n'
     )
     told = ask(tmp_path, "simulate", "lost.toml", "--seeds", "2").out
-    assert "in 2 of 2 runs tasks are left without a result: nothing was left to happen" in told
+    assert (
+        "\nwarning: 4 tasks without a result in 2 of 2 runs: nothing was left to happen: every "
+        "machine is gone, and no other would come\nmakespan_s is not known\n" in told
+    )
     (tmp_path / "dear.toml").write_text(
         '[pools.dear]\nmax = 1\nprice = "1 USD/h"\n'
         '[bags.b]\ntasks = 4\nlength = "1h"\nbudget = "2 USD"\n'
@@ -353,7 +356,64 @@ def test_tasks_that_nobody_will_ever_do_are_told(tmp_path: Path) -> None:
     (why,) = ask(tmp_path, "simulate", "dear.toml", "--json").json[0]["unfinished"].items()
     assert why[0].startswith("bag b was stopped: ") and why[1] == 20
     ended = ask(tmp_path, "simulate", "lost.toml", "--set", "stop.time=20m", "--json").json[0]
-    assert ended["unfinished"] == {}
+    assert ended["unfinished"] == {} and ended["figures"]["makespan_s"]["mean"] == 1200
+
+
+def test_tasks_on_machines_that_stand_still_are_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "load.csv").write_text("time,share\n0,0\n900,1\n")
+    (tmp_path / "still.toml").write_text(
+        '[pools.old]\nmachines = 1\nload = { file = "load.csv" }\n'
+        '[bags.b]\ntasks = 4\nlength = "10m"\n'
+    )
+    told = ask(tmp_path, "simulate", "still.toml", "--seeds", "1").out
+    assert "warning: 3 tasks without a result in 1 of 1 run: " in told
+    assert "their attempts are out, on machines that stand still" in told
+
+
+def test_only_runs_that_finished_have_a_makespan(tmp_path: Path) -> None:
+    (tmp_path / "some.toml").write_text(
+        '[pools.old]\nmachines = 2\nup = { law = "exponential", mean = "1h" }\n'
+        '[bags.b]\ntasks = 4\nlength = "10m"\n'
+    )
+    words = ("simulate", "some.toml", "--figure", "makespan_s")
+    found = ask(tmp_path, *words, "--running", "--json").json[0]
+    finished = [run["makespan_s"] for run, left in zip(found["runs"], found["left"], strict=True)
+                if not left]  # fmt: skip
+    assert 0 < len(finished) < 20 and sum(found["unfinished"].values()) == 20 - len(finished)
+    assert found["figures"]["makespan_s"]["mean"] == pytest.approx(sum(finished) / len(finished))
+    assert len(found["running"]["makespan_s"]) == len(finished)
+    told = ask(tmp_path, *words).out
+    assert f"warning: {sum(found['left'])} tasks without a result in " in told
+    assert f"makespan_s is that of the {len(finished)} runs that finished" in told
+
+
+QUEUE = """
+[pools.one]
+machines = 1
+[bags.jobs]
+tasks = 1500
+length = { law = "exponential", mean = "60s" }
+arrivals = { process = "poisson", every = "120s" }
+"""
+GROWS = "the system has no steady state, or the run is too short"
+
+
+def test_waiting_that_grows_is_told_from_an_interval_that_is_wide(tmp_path: Path) -> None:
+    """One machine, half loaded; and one that gets work faster than it can do it."""
+    (tmp_path / "queue.toml").write_text(QUEUE)
+    words = ("simulate", "queue.toml", "--seeds", "6", "--figure", "waiting_s")
+    half = ask(tmp_path, *words)
+    assert "\nwide: the interval is more than ± 5 % of the mean; take more seeds\n" in half.out
+    assert GROWS not in half.out
+    over = (*words, "--set", "bags.jobs.arrivals.every=54.5s")
+    assert GROWS in ask(tmp_path, *over).out.splitlines()[-1]
+    assert ask(tmp_path, *words, "--json").json[0]["growth"]["grows"] is False
+    growth = ask(tmp_path, *over, "--json").json[0]["growth"]
+    assert growth["grows"] is True and growth["later_s"] > 1.25 * growth["earlier_s"]
+
+
+def test_a_bag_that_is_there_at_once_has_no_steady_state_to_look_for(folder: Path) -> None:
+    assert ask(folder, "simulate", "grid.toml", "--seeds", "3", "--json").json[0]["growth"] is None
 
 
 def test_a_link_carried_what_travelled(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ NO_BAGS = {
     "lab.toml",
     "sites.toml",
     "office.toml",
+    "queue.toml",
 }  # settings, scenarios
 BAD_ON_PURPOSE = {"clash.toml"}  # the page shows how it is refused
 

@@ -67,15 +67,16 @@ def _lines(results: Sequence[Result], figure: str, place: Callable[[Setting], X]
         first, *others = result.variant.varied
         words = [f"{one.key}={one.shown}" for one in others]
         name = ", ".join([result.variant.file, *words] if len(files) > 1 else words)
-        lines.setdefault(name or ALONE, []).append(_point(result, figure, place(first)))
+        lines.setdefault(name or ALONE, []).extend(_point(result, figure, place(first)))
     return [Line(name, points) for name, points in lines.items()]
 
 
-def _point(result: Result, figure: str, x: X) -> Point:
+def _point(result: Result, figure: str, x: X) -> list[Point]:
+    """None where there is no makespan; a cost that never arose is none."""
     sums = result.sums.get(figure)
     if sums is None:
-        return Point(x, 0.0, 0.0)
-    return Point(x, sums.mean, sums.half_width if sums.count > 1 else 0.0)
+        return [Point(x, 0.0, 0.0)] if result.counted(figure) else []
+    return [Point(x, sums.mean, sums.half_width if sums.count > 1 else 0.0)]
 
 
 def _scale(axis: Sequence[Setting]) -> tuple[str, Callable[[Setting], X]]:

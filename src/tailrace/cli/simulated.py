@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -14,10 +14,13 @@ from tailrace.bag.tables import meant
 from tailrace.cli import screen, whatif
 from tailrace.cli.variants import Variant
 from tailrace.errors import BadInput
+from tailrace.report import words
 from tailrace.simulation.experiment import Run
-from tailrace.simulation.running import Running, summary
+from tailrace.simulation.running import SETTLED, Running, summary
 from tailrace.simulation.statistics import Part, figure_names
+from tailrace.simulation.steadiness import Growth, growth
 
+MAKESPAN = "makespan_s"
 #: The columns where scenarios are compared, and what --running follows; costs come with them.
 MAIN = ("makespan_s", "tasks_done", "tasks_failed", "waiting_s", "turnaround_s", "busy",
         "work_lost")  # fmt: skip
@@ -29,7 +32,23 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def sums(self) -> dict[str, Running]:
-        return summary(run.figures for run in self.runs)
+        found = summary(run.figures for run in self.runs)
+        finished = self.counted(MAKESPAN)
+        if len(finished) < len(self.runs):
+            found.pop(MAKESPAN)
+            own = summary({MAKESPAN: run.figures[MAKESPAN]} for run in finished)
+            found = own | found
+        return found
+
+    def counted(self, figure: str) -> list[Run]:
+        """A run that did not finish has no makespan, unless it was to stop at a time."""
+        if figure != MAKESPAN or self.variant.scenario.stop.time_us is not None:
+            return self.runs
+        return [run for run in self.runs if not run.unfinished]
+
+    @property
+    def growth(self) -> Growth | None:
+        return growth([run.halves for run in self.runs])
 
 
 def check_figures(variants: Sequence[Variant], asked: Sequence[str]) -> None:
@@ -56,9 +75,31 @@ def show_figures(result: Result, asked: Sequence[str]) -> None:
     head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
     if rows:
         screen.print_table(screen.table(head, rows, right=head[1:6]))
+    for line in (*_hints(result, rows), *_warnings(result)):
+        click.echo(screen.plain(line))
+
+
+def _hints(result: Result, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """On whether the means can be trusted."""
+    if any(row[-1] for row in rows):
+        yield f"wide: the interval is more than ± {SETTLED * 100:g} % of the mean; take more seeds"
+    found = result.growth
+    if found is not None and found.grows:
+        yield (f"waiting grows during the run, from {_number(found.earlier_s, 4)} s to "
+               f"{_number(found.later_s, 4)} s: the system has no steady state, or the run is too "
+               "short")  # fmt: skip
+
+
+def _warnings(result: Result) -> Iterator[str]:
+    all_runs = _runs(len(result.runs))
     for why, count in _unfinished(result).items():
-        some = f"in {count:,} of {_runs(len(result.runs))} tasks are left without a result"
-        click.echo(f"{some}: {screen.plain(why)}")
+        tasks = sum(run.left for run in result.runs if run.unfinished == why)
+        yield (f"warning: {words.count(tasks, 'task')} without a result in {count:,} of "
+               f"{all_runs}: {why}")  # fmt: skip
+    finished = len(result.counted(MAKESPAN))
+    if finished < len(result.runs):
+        some = f"that of the {_runs(finished)} that finished" if finished else "not known"
+        yield f"{MAKESPAN} is {some}"
 
 
 def _unfinished(result: Result) -> dict[str, int]:
@@ -79,7 +120,7 @@ def _runs(count: int) -> str:
 
 def _row(figure: str, sums: Running) -> tuple[str, ...]:
     half = f"± {_number(sums.half_width, 4)}" if sums.count > 1 else ""
-    hint = "" if sums.settled or sums.count < 2 or not sums.mean else "wide: more seeds or longer?"
+    hint = "" if sums.settled or sums.count < 2 or not sums.mean else "wide"
     return (figure, _number(sums.mean), half, _number(sums.variance**0.5, 4), _number(sums.least),
             _number(sums.most), hint)  # fmt: skip
 
@@ -105,7 +146,7 @@ def show_running(result: Result, figures: Sequence[str]) -> None:
 
 def _running(result: Result, figure: str) -> Iterable[tuple[Run, float, float | None]]:
     sums = Running()
-    for run in result.runs:
+    for run in result.counted(figure):
         sums.add(run.figures.get(figure, 0.0))
         yield run, sums.mean, sums.variance if sums.count > 1 else None
 
@@ -181,6 +222,8 @@ def _told(result: Result, seed: int, running: Sequence[str]) -> dict[str, Any]:
         "machines": means_of([run.machines for run in result.runs]),
         "links": means_of([run.links for run in result.runs]),
         "unfinished": _unfinished(result),
+        "left": [run.left for run in result.runs],
+        "growth": result.growth,
     }
     if result.variant.recorded is not None:
         found = whatif.compare(result.variant.recorded, told["runs"])

@@ -7,13 +7,29 @@ from tailrace.simulation.engine import Stop
 from tailrace.simulation.world import World
 
 HELD = (BagPhase.PAUSED, BagPhase.BRAKED, BagPhase.STOPPED)
-NOTHING = "nothing was left to happen: no machine that could do them would ever come"
+NOTHING = "nothing was left to happen: "
+OUT = "their attempts are out, on machines that stand still or are lost without a word"
+IDLE = "there are machines, but none that may do them"
+GONE = "every machine is gone, and no other would come"
 
 
 def unfinished(world: World, stop: Stop) -> str:
     """Empty: it ended as it should."""
-    wanted = world.scenario.stop.tasks or sum(len(record.done) for record in world.records)
-    if stop is Stop.TIME or sum(record.settled for record in world.records) >= wanted:
+    if stop is Stop.TIME or left(world) <= 0:
         return ""
     held = [bag for bag in world.scheduler.state.bags.values() if bag.phase in HELD]
-    return f"bag {held[0].terms.name} was {held[0].phase}: {held[0].why}" if held else NOTHING
+    if held:
+        return f"bag {held[0].terms.name} was {held[0].phase}: {held[0].why}"
+    return NOTHING + _nothing(world)
+
+
+def left(world: World) -> int:
+    """Results that were wanted and did not come."""
+    wanted = world.scenario.stop.tasks or sum(len(record.done) for record in world.records)
+    return wanted - sum(record.settled for record in world.records)
+
+
+def _nothing(world: World) -> str:
+    if any(bag.live for bag in world.scheduler.state.bags.values()):
+        return OUT
+    return IDLE if any(host.presence.up for host in world.hosts.values()) else GONE

@@ -16,9 +16,10 @@ import msgspec
 
 from tailrace.errors import TailraceError
 from tailrace.simulation.drawn import Book
-from tailrace.simulation.ending import unfinished
+from tailrace.simulation.ending import left, unfinished
 from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.statistics import Part, figures, links, machines, remaining
+from tailrace.simulation.steadiness import Halves, halves
 from tailrace.simulation.tracing import tracing
 from tailrace.simulation.world import World
 
@@ -42,6 +43,8 @@ class Run(msgspec.Struct, frozen=True):
     links: list[Part]
     curve: list[tuple[int, int]]  # µs, and the tasks not done then; if asked for
     unfinished: str = ""  # why tasks are left without a result
+    left: int = 0  # those tasks, where there is such a reason
+    halves: Halves | None = None
 
 
 def run_one(todo: Todo) -> Run:
@@ -52,8 +55,9 @@ def run_one(todo: Todo) -> Run:
     if book is not None and todo.expand is not None:
         book.write(Path(todo.expand))
     curve = remaining(world.records) if todo.curve else []
-    return Run(todo.seed, figures(world), machines(world), links(world), curve,
-               unfinished(world, stop))  # fmt: skip
+    why = unfinished(world, stop)
+    return Run(todo.seed, figures(world), machines(world), links(world), curve, why,
+               left(world) if why else 0, halves(world.records, world.engine.now))  # fmt: skip
 
 
 def _own(todo: Todo) -> Scenario:
