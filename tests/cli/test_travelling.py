@@ -61,10 +61,25 @@ def test_at_every_moment_the_journal_tells_what_the_tables_do(swept: Path) -> No
 def test_it_prints_bag_hosts_leases_money_and_decisions(swept: Path) -> None:
     told = ask(swept, "simulate", "--until", "0s").out
     assert "6 tasks: 0 done (0 failed), 6 left" in told and "0.6 USD spent" in told
-    assert "Acquire lease 1, pool local, bag 1" in told and "lease 1 comes to its end" in told
+    assert (
+        "Acquire lease 1, pool local, bag 1, ends 1 h later" in told
+        and "lease 1 comes to its end" in told
+    )
     end = ask(swept, "simulate", str(swept / ".tailrace"), "--until", "1h").out
     assert "The journal ends here" in end and "6 tasks: 6 done (2 failed), 0 left" in end
     assert "next alarm" not in end and "gone" in end
+
+
+@pytest.mark.parametrize(
+    "flags", [("--set", "bags.sweep.tasks=3"), ("--seeds", "5"), ("--vary", "bags.sweep.tasks=1,2")]
+)
+@pytest.mark.parametrize("way", [("--until", "1s"), ("--as-scenario", "made.toml")])
+def test_what_would_do_nothing_is_refused(
+    swept: Path, way: tuple[str, str], flags: tuple[str, str]
+) -> None:
+    told = ask(swept, "simulate", *way, *flags)
+    assert told.code == 2 and f"{flags[0]} does nothing beside {way[0]}\n" in told.err
+    assert told.out == "" and not (swept / "made.toml").exists()
 
 
 def test_it_explains_a_task_and_a_host_as_they_stood(swept: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
+from click.core import ParameterSource
 from msgspec.structs import replace
 
 from tailrace.cli import place
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from tailrace.cli.simulated import Result
     from tailrace.cli.variants import Variant
     from tailrace.simulation.experiment import Todo
+
+
+# What is obeyed beside a flag that asks for one thing only, and what to do with the rest.
+UNTIL = "leave it out: a recorded run is shown as it was; without --until it is simulated"
+AS_SCENARIO = "write the scenario as it is, and simulate that file with it, or edit it"
+TRACED = ("files", "trace", "seeds", "seed", "sets", "varies", "events", "bag", "quiet",
+          "processes")  # fmt: skip
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -139,14 +147,28 @@ def command(
     its journal: tasks, hosts, leases, money, and the last decisions.
     """
     if until is not None or subject is not None:
+        _alone("--until", ("files", "until", "subject", "bag", "as_json"), UNTIL)
         from tailrace.cli import travelling
 
         return travelling.command(files, until, bag, subject, as_json=as_json)
     if as_scenario is not None:
+        _alone("--as-scenario", ("files", "as_scenario", "bag"), AS_SCENARIO)
         from tailrace.cli import whatif
 
         return whatif.write_scenario(files, bag, as_scenario)
+    if asked["trace"] == "-":
+        _alone("--trace -", TRACED, "name a file: --trace trace.jsonl")
     return _simulate(files or (_nearest_run(),), Asked(**asked, bag=bag, as_json=as_json))
+
+
+def _alone(flag: str, obeyed: Sequence[str], remedy: str) -> None:
+    """Whoever types a flag that would do nothing believes that it does."""
+    context = click.get_current_context()
+    for name in context.params:
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in obeyed:
+            other = next(one.opts[0] for one in context.command.params if one.name == name)
+            raise BadInput(f"{other} does nothing beside {flag}", remedy=remedy)
 
 
 def _nearest_run() -> Path:
@@ -209,10 +231,6 @@ def _check_outputs(asked: Asked, variants: int) -> None:
         from tailrace.cli.plotting import check_plot
 
         check_plot(asked.plot)
-    if asked.trace == "-" and (asked.as_json or asked.expand):
-        raise BadInput(
-            "--trace - prints the trace alone", remedy="name a file: --trace trace.jsonl"
-        )
 
 
 def _results(variants: Sequence[Variant], found: Found) -> list[Result]:

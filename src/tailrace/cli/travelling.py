@@ -25,6 +25,7 @@ from tailrace.scheduler.journal import Replay
 from tailrace.server.reading import BagFacts
 
 DECISIONS = 10  # so many of the last ones are shown
+MOMENTS = ("ends_us", "until_us")  # of decisions
 HOSTS = ("host", "pool", "state", "holds", "tasks", "booked", "why")
 LEASES = ("lease", "pool", "bag", "state", "host", "lasted", "ends in", "cost")
 
@@ -191,14 +192,22 @@ def _decided(arrival: Arrival) -> Iterator[str]:
         yield "last decisions:"
     for one in arrival.decisions:
         before = words.duration(arrival.at_us - one.at_us)
-        yield f"  {before} before: {_text(one.decision)}"
+        yield f"  {before} before: {_text(one)}"
 
 
-def _text(decision: AnyDecision) -> str:
+def _text(one: Decided) -> str:
     """`Assign attempt 7, bag 1, index 6, host alder-1, why first attempt`."""
-    fields: dict[str, Any] = msgspec.structs.asdict(decision)
-    said = ", ".join(f"{name} {value}" for name, value in fields.items() if value is not None)
-    return screen.short(f"{type(decision).__name__} {said}", 200)
+    fields: dict[str, Any] = msgspec.structs.asdict(one.decision)
+    said = (_field(name, value, one.at_us) for name, value in fields.items() if value is not None)
+    return screen.short(f"{type(one.decision).__name__} {', '.join(said)}", 200)
+
+
+def _field(name: str, value: Any, at_us: int) -> str:
+    """Moments as seen from the decision: `ends 1 h later`; durations as such: `timeout 2 h`."""
+    plain = name.removesuffix("_us")
+    if name in MOMENTS:
+        return f"{plain} {words.duration(value - at_us)} later"
+    return f"{name} {value}" if plain == name else f"{plain} {words.duration(value)}"
 
 
 def show_json(arrival: Arrival) -> None:
