@@ -22,3 +22,10 @@ def run(text: str, folder: Path = Path(), seed: int = 1) -> World:
 
 def done_s(world: World, bag: int = 1) -> list[float]:
     return [time / 1e6 for time in world.records[bag - 1].done]
+
+
+def write_log(path: Path, jobs: list[tuple[float, float, int]]) -> None:
+    """In Standard Workload Format: submit time, run time and processors; of the rest nothing."""
+    rows = enumerate(jobs, 1)
+    lines = [f"{n} {at} -1 {run} {cores} {'-1 ' * 5}1 {'-1 ' * 7}" for n, (at, run, cores) in rows]
+    path.write_text("\n".join(lines))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.simulation.scenarios import write_log
 
 from tailrace.bag.tables import Origin, read_toml
 from tailrace.errors import BadInput
@@ -36,7 +37,6 @@ from tailrace.simulation.arrivals import (
 from tailrace.simulation.arrivals.reading import EXAMPLES
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.laws import Constant, Gamma, Place, Uniform, Weibull
-from tailrace.simulation.swf import swf_of, write_swf
 
 HOUR = 3_600_000_000
 PROCESSES = {
@@ -255,7 +255,7 @@ def test_arrivals_are_read_as_they_are_written(written: str, process: Arrivals) 
 
 
 def test_arrivals_may_come_from_a_log(tmp_path: Path) -> None:
-    write_swf(tmp_path / "jobs.swf", swf_of([0, 2_500_000], [1, 2], [1, 1]))
+    write_log(tmp_path / "jobs.swf", [(0, 1, 1), (2.5, 2, 1)])
     assert read('{ process = "listed", file = "jobs.swf" }', tmp_path) == Listed((0, 2_500_000))
 
 

@@ -14,8 +14,9 @@ from tailrace.simulation.engine import Engine, Rank, Stop
 def test_events_of_one_instant_run_by_rank_then_as_they_were_put() -> None:
     """Specification of the thesis's simulator, case 3, with the order declared here."""
     engine, seen = Engine(), []
-    for rank in (Rank.SENDING, Rank.TIMEOUT, Rank.RESULT, Rank.TIMEOUT, Rank.RESULT):
-        engine.put(5, rank, seen.append, (rank, engine.pending))
+    ranks = (Rank.SENDING, Rank.TIMEOUT, Rank.RESULT, Rank.TIMEOUT, Rank.RESULT)
+    for number, rank in enumerate(ranks):
+        engine.put(5, rank, seen.append, (rank, number))
     engine.put(4, Rank.WATCH, seen.append, "before")
     assert engine.run() is Stop.EMPTY
     assert seen == [
@@ -101,7 +102,7 @@ def test_void_events_are_swept_out_when_they_are_more_than_half() -> None:
     handles = [engine.put(at, Rank.TIMEOUT, seen.append, at) for at in times]
     for handle in handles[:9_000]:
         engine.cancel(handle)
-    assert engine.pending < 5_001
+    assert len(engine._heap) < 5_001
     engine.run()
     assert seen == sorted(times[9_000:])
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from tests.simulation.scenarios import done_s, run, scenario
+from tests.simulation.scenarios import done_s, run, scenario, write_log
 
 from tailrace.errors import BadInput
-from tailrace.simulation.swf import swf_of, write_swf
 
 GRID = "[pools.grid]\nmachines = 1\nslots = 3\ncores = 1\n[bags.b]\n"
 LOG = "[pools.grid]\nmachines = 1\ncores = 4\n[bags.log]\n"
@@ -32,8 +30,7 @@ def test_lengths_come_from_a_column_in_its_order(tmp_path: Path) -> None:
 
 
 def test_a_log_of_jobs_gives_run_times_and_submit_times(tmp_path: Path) -> None:
-    submit = np.array([0, 100, 130]) * 1_000_000
-    write_swf(tmp_path / "log.swf", swf_of(submit, [50.0, 60.0, 5.0], [1, 4, 2]))
+    write_log(tmp_path / "log.swf", [(0, 50, 1), (100, 60, 4), (130, 5, 2)])
     world = run(LOG + 'jobs = "log.swf"', tmp_path)
     assert [time / 1e6 for time in world.records[0].arrived] == [0, 100, 130]
     assert done_s(world) == [50, 160, 135]
@@ -41,8 +38,7 @@ def test_a_log_of_jobs_gives_run_times_and_submit_times(tmp_path: Path) -> None:
 
 def test_processors_of_a_log_are_needs_and_fill_a_machine(tmp_path: Path) -> None:
     """The job of two processors waits for that of four."""
-    submit = np.array([0, 100, 130]) * 1_000_000
-    write_swf(tmp_path / "log.swf", swf_of(submit, [50.0, 60.0, 5.0], [1, 4, 2]))
+    write_log(tmp_path / "log.swf", [(0, 50, 1), (100, 60, 4), (130, 5, 2)])
     world = run(LOG + 'jobs = { file = "log.swf", processors = "needs" }', tmp_path)
     names = [tasks.terms.name for tasks in world.scenario.bags]
     assert names == ["log-1", "log-4", "log-2"]
@@ -72,12 +68,12 @@ def test_bad_lots_are_refused_where_they_stand(lines: str, message: str, line: i
 
 
 def test_a_job_too_big_for_every_machine_is_refused(tmp_path: Path) -> None:
-    write_swf(tmp_path / "log.swf", swf_of([0], [50.0], [64]))
+    write_log(tmp_path / "log.swf", [(0, 50, 64)])
     with pytest.raises(BadInput, match="no machine has room for a task of bag log-64: 64 cores"):
         scenario(LOG + 'jobs = { file = "log.swf", processors = "needs" }', tmp_path)
 
 
 def test_a_log_without_processors_cannot_make_needs_of_them(tmp_path: Path) -> None:
-    write_swf(tmp_path / "log.swf", swf_of([0, 1], [50.0, 1.0], [1, -1]))
+    write_log(tmp_path / "log.swf", [(0, 50, 1), (1, 1, -1)])
     with pytest.raises(BadInput, match="job 2 has no number of processors"):
         scenario(LOG + 'jobs = { file = "log.swf", processors = "needs" }', tmp_path)

@@ -61,11 +61,6 @@ class Engine:
         self._runs = False
         self._asked = False
 
-    @property
-    def pending(self) -> int:
-        """Events to come, with those cancelled and not yet swept out."""
-        return len(self._heap)
-
     def put(self, at: int, rank: int, action: Action, argument: Any = None) -> Handle:
         """Call `action(argument)` at that time."""
         self._count = count = self._count + 1

@@ -124,7 +124,7 @@ def _logged(table: Table, place: Place, count: int | None) -> list[Lot]:
     if not len(log.rows):
         remedy = "its submit times and run times are all unknown (-1): take another log"
         raise BadInput("no job of it can be used", file=file, remedy=remedy)
-    log = Swf(log.header, log.rows[: _at_most(table, count, len(log.rows))])
+    log = Swf(log.rows[: _at_most(table, count, len(log.rows))])
     return _by_cores(log, file) if processors == "needs" else [_lot(log, None)]
 
 
@@ -135,7 +135,7 @@ def _by_cores(log: Swf, file: str) -> list[Lot]:
         message = f"job {int(log.column('job')[int(np.argmin(cores))])} has no number of processors"
         raise BadInput(message, file=file, remedy='leave processors = "needs" out, or mend the log')
     kinds = dict.fromkeys(cores.tolist())
-    return [_lot(Swf(log.header, log.rows[cores == kind]), kind) for kind in kinds]
+    return [_lot(Swf(log.rows[cores == kind]), kind) for kind in kinds]
 
 
 def _lot(log: Swf, cores: int | None) -> Lot:

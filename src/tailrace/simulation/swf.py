@@ -1,13 +1,12 @@
 """Standard Workload Format: the archives' files of jobs, 18 numbers a line, −1 where unknown.
 
-Header lines begin with `;` and mostly read `; Key: value`. Numbers are whole, but for the average
+Lines of the header begin with `;`. Numbers are whole, but for the average
 CPU time, and files with fractions elsewhere exist; so all are kept as floats.
 """
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -39,14 +38,11 @@ FIELDS = (
     "after",
     "think",
 )
-UNKNOWN = -1.0
 _COLUMN = {name: number for number, name in enumerate(FIELDS)}
-_COMPLETED = 1.0
 _MOST = 1e15  # beyond it a float no longer counts in ones
 
 
 class Swf(msgspec.Struct, frozen=True, eq=False):
-    header: tuple[str, ...]  # without the semicolon
     rows: Floats  # a row per job, a column per field
 
     def column(self, name: str) -> Floats:
@@ -70,54 +66,15 @@ class Swf(msgspec.Struct, frozen=True, eq=False):
         known = (self.column("submit") >= 0) & (self.column("run") >= 0)
         rows = self.rows[known]
         order = np.argsort(rows[:, _COLUMN["submit"]], kind="stable")
-        return Swf(self.header, rows[order])
-
-    def about(self, key: str) -> str | None:
-        """What the header says of a key such as `UnixStartTime` or `MaxProcs`."""
-        for line in self.header:
-            name, colon, value = line.partition(":")
-            if colon and name.strip().lower() == key.lower():
-                return value.strip()
-        return None
+        return Swf(rows[order])
 
 
 def read_swf(path: Path, shown: str) -> Swf:
     lines = read_archived(path, shown).splitlines()
-    header = tuple(line.lstrip()[1:].strip() for line in lines if line.lstrip().startswith(";"))
     rows = list(_rows(lines, shown))
     if not rows:
         raise BadInput("there is no job in it", file=shown, remedy="a job is a line of 18 numbers")
-    return Swf(header, np.array(rows))
-
-
-def write_swf(path: Path, log: Swf) -> None:
-    lines = [f"; {line}".rstrip() for line in log.header]
-    lines += [" ".join(map(_written, row)) for row in log.rows.tolist()]
-    text = "".join(f"{line}\n" for line in lines)
-    if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(text.encode(), mtime=0))
-    else:
-        path.write_text(text, encoding="utf-8")
-
-
-def swf_of(
-    submit_us: Iterable[int],
-    run_s: Iterable[float],
-    processors: Iterable[int],
-    header: tuple[str, ...] = (),
-) -> Swf:
-    """A log of completed jobs, as a model makes them; nothing else of them is known."""
-    known = (
-        ("submit", np.fromiter(submit_us, np.float64) / SECOND),
-        ("run", np.fromiter(run_s, np.float64)),
-        ("processors", np.fromiter(processors, np.float64)),
-    )
-    rows = np.full((len(known[0][1]), len(FIELDS)), UNKNOWN)
-    rows[:, _COLUMN["job"]] = np.arange(1, len(rows) + 1)
-    rows[:, _COLUMN["status"]] = _COMPLETED
-    for name, values in known:
-        rows[:, _COLUMN[name]] = values
-    return Swf(header, rows)
+    return Swf(np.array(rows))
 
 
 def _rows(lines: list[str], shown: str) -> Iterator[list[float]]:
@@ -151,7 +108,3 @@ def _is_number(cell: str) -> bool:
         return abs(float(cell)) < _MOST
     except ValueError:
         return False
-
-
-def _written(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(value)

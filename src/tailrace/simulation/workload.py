@@ -13,10 +13,9 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tailrace.quantities import SECOND
-from tailrace.simulation.draws import Streams, microseconds
+from tailrace.simulation.draws import Streams
 from tailrace.simulation.laws import Constant, Floats, Law
 
 _ONE = Constant(1.0)
@@ -39,17 +38,8 @@ class MachineType(msgspec.Struct, frozen=True):
         if not self.slope > 0:
             raise ValueError(f"slope is {self.slope:g}, but must be above 0")
 
-    @classmethod
-    def of_speed(cls, speed: float) -> MachineType:
-        """Of machines that many times as fast as the reference machine."""
-        return cls(slope=1 / speed)
-
     def line(self, lengths: Floats) -> Floats:
         return self.slope * lengths + self.offset_s
-
-    def lengths(self, seconds: Floats) -> Floats:
-        """Back to the reference machine, without noise."""
-        return (seconds - self.offset_s) / self.slope
 
 
 REFERENCE = MachineType()
@@ -111,11 +101,6 @@ class Workload:
         factors = self._factors.get(type_name, ())
         factor = factors[machine] if machine < len(factors) else self.factor(type_name, machine)
         return max(round(self.seconds(type_name).item(task) * factor * SECOND), 1)
-
-    def run_times_us(self, type_name: str, machine: int) -> NDArray[np.int64]:
-        """Of all tasks on one machine."""
-        seconds = self.seconds(type_name) * self.factor(type_name, machine)
-        return np.maximum(microseconds(seconds), 1)
 
     def seconds(self, type_name: str) -> Floats:
         """Of all tasks on a machine of this type with factor 1."""
