@@ -342,11 +342,13 @@ def as_nobody() -> Iterator[None]:
 
 
 def test_a_csv_that_may_not_be_read_says_so() -> None:
-    with TemporaryDirectory() as folder:  # a place that nobody can reach, unlike tmp_path
+    with TemporaryDirectory(dir="/tmp") as folder:  # where nobody may go, unlike tmp_path
         os.chmod(folder, 0o755)
-        bag = Path(folder) / "bag.toml"
+        bag, secret = Path(folder) / "bag.toml", Path(folder) / "secret.csv"
         bag.write_text(COMMAND + 'csv = "secret.csv"\n')
-        (Path(folder) / "secret.csv").touch(mode=0o000)
+        secret.write_text("a\n1\n")
+        load_bag_file(bag)  # whatever is imported on the way, nobody may not
+        secret.chmod(0o000)
         with as_nobody(), pytest.raises(BadInput, match="may not be read") as caught:
             load_bag_file(bag)
     assert caught.value.line == 2
