@@ -18,6 +18,7 @@ class NewBag(msgspec.Struct, frozen=True):
     spec: bytes
     chunks: Iterable[bytes]
     permutation: bytes | None = None
+    owner: str = ""  # a user's name; '': whoever owns the folder
 
 
 class Batch:

@@ -99,8 +99,9 @@ class Store:
 
     def _insert_bag(self, new: NewBag) -> None:
         self.link.execute(
-            "INSERT INTO bags (bag, name, phase, row, spec, permutation) VALUES (?,?,'',x'',?,?)",
-            (new.bag, new.name, new.spec, new.permutation),
+            "INSERT INTO bags (bag, name, phase, row, spec, permutation, owner)"
+            " VALUES (?, ?, '', x'', ?, ?, ?)",
+            (new.bag, new.name, new.spec, new.permutation, new.owner),
         )
         rows = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))
         self.link.executemany("INSERT INTO chunks VALUES (?, ?, ?)", rows)

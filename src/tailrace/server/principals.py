@@ -1,0 +1,42 @@
+"""Who calls: the owner of the folder, an admin, a user, or a machine of a pool; and who may what."""
+
+from __future__ import annotations
+
+from enum import Enum, StrEnum
+
+import msgspec
+
+
+class Kind(StrEnum):
+    OWNER = "owner"  # has the secret that lies in the folder: may do all, also work
+    ADMIN = "admin"
+    USER = "user"
+    POOL = "pool"
+
+
+class Principal(msgspec.Struct, frozen=True):
+    kind: Kind
+    name: str = ""
+
+    @property
+    def rules(self) -> bool:
+        return self.kind in (Kind.OWNER, Kind.ADMIN)
+
+    def owns(self, owner: str) -> bool:
+        """May see and change a bag of this owner."""
+        return self.rules or (self.kind is Kind.USER and owner == self.name)
+
+
+OWNER = Principal(Kind.OWNER)
+
+
+class Who(Enum):
+    """Those a route is open to."""
+
+    ANYONE = ()  # without a token, too
+    WORKERS = (Kind.OWNER, Kind.POOL)
+    PEOPLE = (Kind.OWNER, Kind.ADMIN, Kind.USER)
+    ADMINS = (Kind.OWNER, Kind.ADMIN)
+
+    def admits(self, principal: Principal) -> bool:
+        return self is Who.ANYONE or principal.kind in self.value

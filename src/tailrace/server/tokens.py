@@ -1,0 +1,103 @@
+"""Tokens: made at random, shown once, kept as their hash, until they expire or are revoked."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+from contextlib import suppress
+
+import msgspec
+
+from tailrace.errors import BadInput
+from tailrace.server.principals import Kind, Principal
+
+NOTE_US = 3600 * 1_000_000  # how often it is noted that a token is used
+MOST_NAME = 60
+
+
+class Token(msgspec.Struct, frozen=True):
+    """What is known of one; not the token itself."""
+
+    token: int
+    kind: Kind
+    name: str
+    made_us: int
+    expires_us: int | None = None
+    revoked_us: int | None = None
+    used_us: int | None = None
+
+    def holds(self, now: int) -> bool:
+        return self.revoked_us is None and (self.expires_us is None or now < self.expires_us)
+
+    def state(self, now: int) -> str:
+        if self.revoked_us is not None:
+            return "revoked"
+        return "holds" if self.holds(now) else "expired"
+
+
+def digest(secret: bytes) -> str:
+    return hashlib.sha256(secret).hexdigest()
+
+
+def checked_name(name: str) -> str:
+    """It is shown on screens, is the name of a pool, and stands in a URL."""
+    plain = name.replace("-", "").replace("_", "").replace(".", "")
+    if not plain.isalnum() or not name.isascii() or len(name) > MOST_NAME or name[0] in "-.":
+        remedy = f"Use letters, digits, -, _ and ., at most {MOST_NAME}."
+        raise BadInput(f"{name!r} is not a name", remedy=remedy)
+    return name
+
+
+class Tokens:
+    """Those of a store. All are held in memory by their hashes: a call asks no table."""
+
+    def __init__(self, link: sqlite3.Connection) -> None:
+        self._link = link
+        self._known = self._read()
+        self._noted: dict[int, int] = {}
+
+    def _read(self) -> dict[str, Token]:
+        rows = self._link.execute(
+            "SELECT hash, token, kind, name, made_us, expires_us, revoked_us, used_us FROM tokens"
+            " ORDER BY token"
+        )
+        return {row[0]: Token(row[1], Kind(row[2]), *row[3:]) for row in rows}
+
+    def list(self) -> list[Token]:
+        self._known = self._read()
+        return list(self._known.values())
+
+    def add(self, kind: Kind, name: str, now: int, expires_us: int | None = None) -> str:
+        """The token, which nobody can be told again."""
+        secret = secrets.token_urlsafe(32)
+        self._link.execute(
+            "INSERT INTO tokens (hash, kind, name, made_us, expires_us) VALUES (?, ?, ?, ?, ?)",
+            (digest(secret.encode()), kind.value, checked_name(name), now, expires_us),
+        )
+        self._known = self._read()
+        return secret
+
+    def revoke(self, number: int, now: int) -> Token:
+        self._link.execute(
+            "UPDATE tokens SET revoked_us = ? WHERE token = ? AND revoked_us IS NULL", (now, number)
+        )
+        found = [token for token in self.list() if token.token == number]
+        if not found:
+            raise BadInput(f"there is no token {number}", remedy="`tailrace tokens` lists them.")
+        return found[0]
+
+    def principal(self, secret: bytes, now: int) -> Principal | None:
+        """Found by its hash, whose place in a table tells nothing of the token."""
+        found = self._known.get(digest(secret))
+        if found is None or not found.holds(now):
+            return None
+        if now - self._noted.get(found.token, found.used_us or 0) > NOTE_US:
+            self._note(found.token, now)
+        return Principal(found.kind, found.name)
+
+    def _note(self, number: int, now: int) -> None:
+        """A store that cannot be written just now is no reason to refuse a call."""
+        self._noted[number] = now
+        with suppress(sqlite3.Error):
+            self._link.execute("UPDATE tokens SET used_us = ? WHERE token = ?", (now, number))

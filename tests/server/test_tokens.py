@@ -1,0 +1,58 @@
+"""Tokens: what is kept of them, and how long each holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailrace.errors import BadInput
+from tailrace.server.principals import Kind, Principal
+from tailrace.server.store import Store
+from tailrace.server.tokens import NOTE_US, Tokens
+
+ADA = Principal(Kind.USER, "ada")
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(":memory:")
+
+
+def test_a_token_names_its_principal_until_it_expires(store: Store) -> None:
+    tokens = Tokens(store.link)
+    secret = tokens.add(Kind.USER, "ada", 1000, expires_us=2000).encode()
+    assert tokens.principal(secret, 1999) == ADA
+    assert tokens.principal(secret, 2000) is None
+    assert tokens.principal(secret[:-1], 1500) is None
+
+
+def test_a_revoked_token_is_refused_at_once_and_by_every_later_server(store: Store) -> None:
+    tokens = Tokens(store.link)
+    kept, lost = (tokens.add(Kind.USER, "ada", 1).encode() for _ in range(2))
+    tokens.revoke(2, 5)
+    for known in (tokens, Tokens(store.link)):
+        assert known.principal(kept, 6) == ADA
+        assert known.principal(lost, 6) is None
+    assert [token.state(6) for token in tokens.list()] == ["holds", "revoked"]
+
+
+def test_the_store_holds_no_token(store: Store) -> None:
+    secret = Tokens(store.link).add(Kind.POOL, "lab", 1)
+    rows = store.link.execute("SELECT * FROM tokens").fetchall()
+    assert rows and secret not in str(rows)
+
+
+def test_use_is_noted_now_and_then_not_with_every_call(store: Store) -> None:
+    tokens = Tokens(store.link)
+    secret = tokens.add(Kind.USER, "ada", 1).encode()
+    written = []
+    store.link.set_trace_callback(written.append)
+    for now in (NOTE_US + 2, NOTE_US + 3, 3 * NOTE_US):
+        assert tokens.principal(secret, now) == ADA
+    assert sum("UPDATE tokens" in statement for statement in written) == 2
+    assert Tokens(store.link).list()[0].used_us == 3 * NOTE_US
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a b", "-x", "ä", "x" * 61])
+def test_a_name_that_could_stand_for_something_else_is_refused(store: Store, name: str) -> None:
+    with pytest.raises(BadInput, match="is not a name"):
+        Tokens(store.link).add(Kind.USER, name, 1)
