@@ -40,7 +40,8 @@ def steps(folder: Path, work: Callable[[sqlite3.Connection], object]) -> int:
 def add_another_bag(folder: Path) -> None:
     """With many attempts on the same host and lease."""
     link = sqlite3.connect(folder / "store.db")
-    link.execute("INSERT INTO bags SELECT 2, 'other', phase, row, spec, permutation, owner FROM bags")
+    rest = "phase, row, spec, permutation, owner"
+    link.execute(f"INSERT INTO bags SELECT 2, 'other', {rest} FROM bags")
     (body, host, lease) = link.execute("SELECT body, host, lease FROM attempts").fetchone()
     link.executemany(
         "INSERT INTO attempts (attempt, bag, idx, host, lease, why, sent_us, ended_us, outcome,"

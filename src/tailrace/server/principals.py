@@ -1,4 +1,4 @@
-"""Who calls: the owner of the folder, an admin, a user, or a machine of a pool; and who may what."""
+"""Who calls: the owner of the folder, an admin, a user, or a pool's machine; and who may what."""
 
 from __future__ import annotations
 
