@@ -37,6 +37,9 @@ CREATE TEMP TRIGGER t6 AFTER INSERT ON main.results BEGIN
 CREATE TEMP TRIGGER t7 AFTER INSERT ON main.leases BEGIN
     SELECT watch('lease', NEW.lease, json_extract(CAST(NEW.row AS TEXT), '$.state'), NEW.bag,
         json_extract(CAST(NEW.row AS TEXT), '$.ends_us')); END;
+CREATE TEMP TRIGGER t9 AFTER UPDATE ON main.leases BEGIN
+    SELECT watch('lease', NEW.lease, json_extract(CAST(NEW.row AS TEXT), '$.state'), NEW.bag,
+        json_extract(CAST(NEW.row AS TEXT), '$.ends_us')); END;
 CREATE TEMP TRIGGER t8 AFTER UPDATE OF body ON main.attempts WHEN NEW.body IS NOT NULL BEGIN
     SELECT watch('reported', NEW.attempt, NULL, NULL, NULL); END;
 """

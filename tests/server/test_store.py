@@ -11,6 +11,7 @@ from tailrace.errors import StoreBusy, StoreError
 from tailrace.server import migrations
 from tailrace.server.batch import Batch
 from tailrace.server.lock import Lock, alive
+from tailrace.server.sqlite import version_of
 from tailrace.server.store import Store
 
 
@@ -37,7 +38,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(path: Path) -> Non
 def _next_step(monkeypatch: pytest.MonkeyPatch, text: str) -> int:
     known = migrations.steps()
     number = known[-1][0] + 1
-    monkeypatch.setattr(migrations, "steps", lambda: [*known, (number, text)])
+    monkeypatch.setattr(migrations, "steps", lambda dialect="": [*known, (number, text)])
     return number
 
 
@@ -48,10 +49,10 @@ def test_an_older_store_is_copied_and_then_migrated(
     before = migrations.newest()
     number = _next_step(monkeypatch, "CREATE TABLE later (x INTEGER);")
     store = Store(path)
-    assert migrations.version_of(store.link) == number
+    assert store.link.version() == number
     assert store.link.execute("SELECT count(*) FROM later").fetchone() == (0,)
     copy = sqlite3.connect(path.with_name(f"store.db.v{before}.bak"))
-    assert migrations.version_of(copy) == before
+    assert version_of(copy) == before
     assert copy.execute("SELECT value FROM meta WHERE key = 'epoch'").fetchone() == (0,)
 
 
@@ -65,7 +66,7 @@ def test_a_migration_that_breaks_leaves_the_store_as_it_was(
         Store(path)
     monkeypatch.undo()
     store = Store(path)
-    assert migrations.version_of(store.link) == before
+    assert store.link.version() == before
     names = [row[0] for row in store.link.execute("SELECT name FROM sqlite_master")]
     assert "later" not in names
 
@@ -119,7 +120,7 @@ def test_live_attempts_of_a_store_of_version_1_are_found_by_their_hosts(
 ) -> None:
     first = migrations.steps()[:1]
     with monkeypatch.context() as patch:
-        patch.setattr(migrations, "steps", lambda: first)
+        patch.setattr(migrations, "steps", lambda dialect="": first)
         old = Store(path)
     old.link.execute("INSERT INTO hosts VALUES ('one', 1, 1, '', '', 0, 0)")
     old.link.execute("INSERT INTO hosts VALUES ('two', 1, 1, '', '', 0, 0)")

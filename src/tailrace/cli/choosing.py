@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from tailrace.errors import BadInput
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server import reading
+from tailrace.server.link import Link
 from tailrace.server.reading import BagFacts
 
 
-def choose(link: sqlite3.Connection, text: str | None) -> BagFacts:
+def choose(link: Link, text: str | None) -> BagFacts:
     bags = reading.bags(link)
     if not bags:
         raise BadInput("there is no bag here yet", remedy="Start one with `tailrace run`.")
@@ -23,7 +22,7 @@ def choose(link: sqlite3.Connection, text: str | None) -> BagFacts:
     return named[-1]
 
 
-def choose_unfinished(link: sqlite3.Connection, text: str | None) -> BagFacts:
+def choose_unfinished(link: Link, text: str | None) -> BagFacts:
     """The newest that is not finished, unless one is named."""
     if text is not None:
         return choose(link, text)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 from tailrace.cli.choosing import choose
 from tailrace.server import reading
+from tailrace.server.link import Link
 from tailrace.server.reading import BagFacts
 
 
-def task(link: sqlite3.Connection, text: str, bag: str | None) -> tuple[BagFacts, int]:
+def task(link: Link, text: str, bag: str | None) -> tuple[BagFacts, int]:
     """One task, of the bag named before a slash or by `--bag`, else of the newest."""
     before, slash, behind = text.partition("/")
     if bag is None and slash and is_bag(link, before):
@@ -18,7 +17,7 @@ def task(link: sqlite3.Connection, text: str, bag: str | None) -> tuple[BagFacts
     return facts, reading.content(link, facts.bag).find(text)
 
 
-def also_task(link: sqlite3.Connection, text: str) -> str | None:
+def also_task(link: Link, text: str) -> str | None:
     """A bag's number that `logs` and `reproduce` would take for a task of the newest bag: its whole
     name, `3/1`."""
     newest = choose(link, None)
@@ -27,9 +26,9 @@ def also_task(link: sqlite3.Connection, text: str) -> str | None:
     return f"{newest.bag}/{int(text)}"
 
 
-def is_bag(link: sqlite3.Connection, text: str) -> bool:
+def is_bag(link: Link, text: str) -> bool:
     return any(text in (str(bag), name) for bag, name in _names(link))
 
 
-def _names(link: sqlite3.Connection) -> list[tuple[int, str]]:
+def _names(link: Link) -> list[tuple[int, str]]:
     return link.execute("SELECT bag, name FROM bags").fetchall()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from tailrace.cli.hints import hint
 from tailrace.cli.screen import plain
 from tailrace.errors import Exit
 from tailrace.scheduler.rows import BagPhase
+from tailrace.server.link import Link
 from tailrace.server.reading import BagFacts
 
 
@@ -46,7 +46,7 @@ def command(bag: str | None, **options: Any) -> int:
     return resume(folder, facts.bag, options)
 
 
-def _opened(folder: Path) -> sqlite3.Connection:
+def _opened(folder: Path) -> Link:
     """An older store is brought up to date first: this command may write."""
     from tailrace.server import reading
     from tailrace.server.offline import Offline

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from tailrace.errors import BadInput, StoreError
 from tailrace.scheduler.journal import Replay, Step
 from tailrace.server import reading
+from tailrace.server.link import Link
 
 #: What a scheduler may stumble over in a journal that is not its own.
 STUMBLES = (KeyError, AssertionError, AttributeError, IndexError, TypeError)
@@ -26,7 +26,7 @@ class OtherVersion(StoreError):
         )
 
 
-def replay_of(link: sqlite3.Connection, *, check: bool = False) -> Replay:
+def replay_of(link: Link, *, check: bool = False) -> Replay:
     return Replay(reading.journal(link), check=check)
 
 

@@ -13,12 +13,13 @@ import msgspec
 
 from tailrace.cli import place
 from tailrace.server import lock, reading
+from tailrace.server.link import Link
 from tailrace.server.lock import Owner
 
 
 class Stored(NamedTuple):
     folder: Path
-    link: sqlite3.Connection
+    link: Link
     server: Owner | None  # who runs on it now
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
 import msgspec
@@ -11,13 +10,14 @@ from tailrace.bag.outcome import Outcome
 from tailrace.report.failures import FailureGroup, group_failures
 from tailrace.report.record import AttemptRecord
 from tailrace.scheduler.rows import TaskRow
+from tailrace.server.link import Link
 from tailrace.server.recording import Brief
 
 #: Nobody's fault: they ended well, we ended them, or their machine was taken away.
 _FINE = "('succeeded', 'cancelled', 'preempted')"
 
 
-def went_wrong(link: sqlite3.Connection, bag: int) -> list[FailureGroup]:
+def went_wrong(link: Link, bag: int) -> list[FailureGroup]:
     """In groups; without tasks whose owner has asked to try them again, until they fail anew."""
     saved = link.execute(
         f"SELECT DISTINCT idx FROM attempts a JOIN results r USING (bag, idx)"
@@ -29,14 +29,14 @@ def went_wrong(link: sqlite3.Connection, bag: int) -> list[FailureGroup]:
     return group_failures(found, {row[0] for row in saved})
 
 
-def _reopened(link: sqlite3.Connection, bag: int) -> set[int]:
+def _reopened(link: Link, bag: int) -> set[int]:
     """Tasks without a result that start from nothing, although they have had attempts."""
     rows = link.execute("SELECT row FROM troubles WHERE bag = ?", (bag,))
     tasks = (msgspec.json.decode(row[0], type=TaskRow) for row in rows)
     return {task.index for task in tasks if not task.counts and not task.unsettled}
 
 
-def _failed(link: sqlite3.Connection, bag: int) -> Iterator[AttemptRecord]:
+def _failed(link: Link, bag: int) -> Iterator[AttemptRecord]:
     rows = link.execute(
         "SELECT attempt, idx, host, sent_us, outcome, exit, body FROM attempts"
         f" WHERE bag = ? AND outcome NOT IN {_FINE} ORDER BY attempt",

@@ -41,7 +41,7 @@ class Batch:
         self.unpublished: list[Row] = []  # attempt
         self.published: list[Row] = []  # attempt
         self.feed: list[Row] = []  # bag, at_us, kind, body
-        self.journal: bytes | None = None
+        self.journal: list[Row] = []  # body
 
     def __bool__(self) -> bool:
         return any(bool(rows) for rows in vars(self).values())

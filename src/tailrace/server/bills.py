@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import msgspec
 
 from tailrace.pools.terms import Billing, Pool
@@ -11,6 +9,7 @@ from tailrace.quantities import show_duration, show_money
 from tailrace.scheduler.money import cost_until
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.server.clock import Clock
+from tailrace.server.link import Link
 
 _PER = {1_000_000: "second", 60_000_000: "minute", 3_600_000_000: "hour", 86_400_000_000: "day"}
 
@@ -30,7 +29,7 @@ def bill(lease: LeaseRow, now_us: int | None = None) -> Bill:
     return Bill(micros // billing.price if billing.price else 0, micros, billing.currency)
 
 
-def spent(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> dict[str, int]:
+def spent(link: Link, bag: int, now_us: int | None = None) -> dict[str, int]:
     """Micro-units by currency; those in which nothing was paid are left out."""
     total: dict[str, int] = {}
     for lease in leases(link, bag):
@@ -40,13 +39,13 @@ def spent(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> dict
     return total
 
 
-def leases(link: sqlite3.Connection, bag: int) -> list[LeaseRow]:
+def leases(link: Link, bag: int) -> list[LeaseRow]:
     """Those the bag pays."""
     rows = link.execute("SELECT row FROM leases WHERE bag = ? ORDER BY lease", (bag,))
     return [msgspec.json.decode(row[0], type=LeaseRow) for row in rows]
 
 
-def agreed(link: sqlite3.Connection, bag: int, pool: str, submitted_us: int) -> Billing | None:
+def agreed(link: Link, bag: int, pool: str, submitted_us: int) -> Billing | None:
     """The terms the bag had last: of its newest lease there, else of the pool when it came."""
     of_leases = [lease.billing for lease in leases(link, bag) if lease.pool == pool]
     if of_leases:
@@ -69,7 +68,7 @@ class Shares:
     """Each attempt carries the part of its lease's bill that its run time is of all run time of the
     bag that pays; one on a lease of another bag costs nothing."""
 
-    def __init__(self, link: sqlite3.Connection, bag: int, now_us: int | None = None) -> None:
+    def __init__(self, link: Link, bag: int, now_us: int | None = None) -> None:
         self._link, self._bag = link, bag
         now = max(now_us or 0, Clock().now())
         bills = {x.lease: bill(x, now) for x in leases(link, bag) if x.billing.price}
@@ -97,6 +96,9 @@ class Shares:
         return cost
 
 
-def _run_times(link: sqlite3.Connection, bag: int) -> dict[int, int]:
-    query = "SELECT lease, sum(run_us) FROM attempts WHERE bag = ? AND lease > 0 GROUP BY lease"
+def _run_times(link: Link, bag: int) -> dict[int, int]:
+    query = (
+        "SELECT lease, CAST(sum(run_us) AS BIGINT) FROM attempts"
+        " WHERE bag = ? AND lease > 0 GROUP BY lease"
+    )
     return {lease: ran or 0 for lease, ran in link.execute(query, (bag,))}

@@ -7,19 +7,19 @@ never committed. `rise` makes the next desk from the tables and tells it again w
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 
 from tailrace.scheduler.events import AnyEvent
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.desk import Desk, Released
+from tailrace.server.link import TROUBLES
 from tailrace.server.store import Store
 
 Heard = Callable[[], None]
 
 
 class CannotCommit(Exception):
-    """Not now: the disk is full, or the file is locked. It may go later."""
+    """Not now: the disk is full, the file locked, the database away. It may go later."""
 
 
 class Fallen(Exception):
@@ -50,24 +50,31 @@ class Cycle:
             self._desk.tell(event, new)
 
     def turn(self, now: int) -> tuple[Batch, Released]:
-        desk, told = self.desk, self._told
-        batch = desk.work(now)
         try:
+            batch = self.desk.work(now)
             if batch:
                 self._store.commit(batch)
-        except sqlite3.OperationalError as error:
-            self._desk = None
+            self._hear()
+            return batch, self.desk.release(now)
+        except TROUBLES as error:
+            self.drop()
             raise CannotCommit(str(error)) from error
-        self._told = []
+
+    def _hear(self) -> None:
+        told, self._told = self._told, []
         for _, _, heard in told:
             if heard is not None:
                 heard()
-        return batch, desk.release(now)
+
+    def drop(self) -> None:
+        """With all it had decided; what of it is committed stands in the tables."""
+        self._desk = None
 
     def rise(self) -> None:
         try:
+            self._store.recover()
             desk = self._make()
-        except sqlite3.OperationalError as error:
+        except TROUBLES as error:
             raise CannotCommit(str(error)) from error
         for event, new, _ in self._told:
             if new is None or new.bag not in desk.scheduler.state.bags:  # committed, but unheard

@@ -121,7 +121,7 @@ class Ledger:
         for host in self._given:
             self._batch.live.append((encode(list(self._state.hosts[host].live)).decode(), host))
         if self._page.entries:
-            self._batch.journal = encode_page(self._page)
+            self._batch.journal = [(encode_page(self._page),)]
         return self._batch
 
     def touched(self) -> list[str]:

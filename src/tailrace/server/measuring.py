@@ -5,7 +5,6 @@ From these a scenario can be made that runs like it (`tailrace simulate RUN`).
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from tailrace.scheduler.events import HostSeen
 from tailrace.scheduler.journal import decode_page
 from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, LeaseRow
 from tailrace.server import bills, reading
+from tailrace.server.link import Link
 from tailrace.server.occupancy import Held, Occupancy, occupancy
 from tailrace.server.outages import Span, outages, together_us
 
@@ -71,7 +71,7 @@ class Attempt(NamedTuple):
     outcome: str | None
 
 
-def measure(link: sqlite3.Connection, bag: int) -> MeasuredRun:
+def measure(link: Link, bag: int) -> MeasuredRun:
     row, facts = reading.bag_row(link, bag), reading.bag(link, bag)
     attempts = _attempts(link, bag)
     hosts = _hosts(link)
@@ -99,7 +99,7 @@ def measure(link: sqlite3.Connection, bag: int) -> MeasuredRun:
     )
 
 
-def _hosts(link: sqlite3.Connection) -> dict[str, HostRow]:
+def _hosts(link: Link) -> dict[str, HostRow]:
     """A worker that is about to end offers nothing, and that is what was noted of it last; what it
     offered before stands in the journal, or it said what its machine has."""
     facts = reading.hosts(link)
@@ -113,7 +113,7 @@ def _hosts(link: sqlite3.Connection) -> dict[str, HostRow]:
     return rows
 
 
-def _offered(link: sqlite3.Connection) -> dict[str, dict[str, int]]:
+def _offered(link: Link) -> dict[str, dict[str, int]]:
     """The last that was not nothing, by host."""
     found = {}
     for body in reading.journal(link):
@@ -124,7 +124,7 @@ def _offered(link: sqlite3.Connection) -> dict[str, dict[str, int]]:
     return found
 
 
-def _attempts(link: sqlite3.Connection, bag: int) -> list[Attempt]:
+def _attempts(link: Link, bag: int) -> list[Attempt]:
     rows = link.execute(
         "SELECT idx, host, lease, sent_us, ended_us, run_us, outcome FROM attempts"
         " WHERE bag = ? ORDER BY attempt",
@@ -133,7 +133,7 @@ def _attempts(link: sqlite3.Connection, bag: int) -> list[Attempt]:
     return [Attempt(*row) for row in rows]
 
 
-def _settled(link: sqlite3.Connection, bag: int) -> list[tuple[int, str, int, str]]:
+def _settled(link: Link, bag: int) -> list[tuple[int, str, int, str]]:
     """Of each task with a result: its number, host, run time and outcome."""
     return link.execute(
         "SELECT r.idx, a.host, a.run_us, r.outcome FROM results r JOIN attempts a USING (attempt)"
@@ -169,7 +169,7 @@ def _share_failing(attempts: list[Attempt], failing: set[int]) -> float:
 
 
 def _pools(
-    link: sqlite3.Connection,
+    link: Link,
     terms: Terms,
     attempts: list[Attempt],
     hosts: dict[str, HostRow],
@@ -220,7 +220,7 @@ def _warming_us(attempts: list[Attempt], slot: Occupancy) -> int:
     return max(beyond - slot.between_us - slot.travel_us, 0)
 
 
-def _terms(link: sqlite3.Connection) -> dict[str, Pool]:
+def _terms(link: Link) -> dict[str, Pool]:
     """By name, as they were last."""
     rows = link.execute("SELECT row FROM pools ORDER BY since_us")
     pools = (msgspec.json.decode(row[0], type=Pool) for row in rows)
@@ -251,7 +251,7 @@ def _held(attempts: list[Attempt]) -> list[list[Held]]:
     return list(by_machine.values())
 
 
-def _died(link: sqlite3.Connection, leases: dict[int, LeaseRow]) -> set[int]:
+def _died(link: Link, leases: dict[int, LeaseRow]) -> set[int]:
     """Those that were gone before we let them end."""
     let_end = set()
     for (body,) in link.execute("SELECT body FROM feed WHERE kind = 'lease'"):
@@ -291,14 +291,14 @@ def _makespan_us(
     return ended_us - submitted_us - paused_us
 
 
-def _paused_us(link: sqlite3.Connection, row: BagRow, down: list[Span]) -> int:
+def _paused_us(link: Link, row: BagRow, down: list[Span]) -> int:
     """Between an interruption and going on, and while no server ran."""
     ended = row.ended_us or 0
     inside = [span for span in down if row.submitted_us <= span.from_us and span.to_us <= ended]
     return together_us([*_pauses(link, row.bag), *inside])
 
 
-def _pauses(link: sqlite3.Connection, bag: int) -> Iterator[Span]:
+def _pauses(link: Link, bag: int) -> Iterator[Span]:
     query = "SELECT at_us, body FROM feed WHERE bag = ? AND kind = 'phase' ORDER BY n"
     since = None
     for at_us, body in link.execute(query, (bag,)):

@@ -6,7 +6,6 @@ run, and no such machine has failed.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ import msgspec
 
 from tailrace.scheduler.journal import decode_page
 from tailrace.server import reading
+from tailrace.server.link import Link
 
 
 class Span(NamedTuple):
@@ -35,7 +35,7 @@ class Head(msgspec.Struct):
 _head = msgspec.msgpack.Decoder(Head).decode
 
 
-def outages(link: sqlite3.Connection) -> Iterator[Span]:
+def outages(link: Link) -> Iterator[Span]:
     before: bytes | None = None
     for body in reading.journal(link):
         head = _head(body)

@@ -16,8 +16,9 @@ from tailrace.bag.outcome import Outcome
 from tailrace.errors import BadInput, StoreError
 from tailrace.report.record import Result
 from tailrace.scheduler.rows import BagRow, HostRow
-from tailrace.server import migrations
+from tailrace.server import migrations, sqlite
 from tailrace.server.bills import Shares
+from tailrace.server.link import Link
 from tailrace.server.protocol import WorkResult
 
 _bag_row = msgspec.json.Decoder(BagRow).decode
@@ -80,15 +81,15 @@ class OlderStore(StoreError):
     """Written by an earlier version: it must be brought up to date before it can be read."""
 
 
-def open_store(folder: Path) -> sqlite3.Connection:
+def open_store(folder: Path) -> Link:
     """For reading, beside a server or without one."""
     path = folder / "store.db"
     if not path.exists():
         raise BadInput(f"{folder}: there is no run here.", remedy="Start one with `tailrace run`.")
     try:
         link = _open(path)
-        migrations.refuse_newer(link, path)
-        version = migrations.version_of(link)
+        version = sqlite.version_of(link)
+        migrations.refuse_newer(version, path)
     except sqlite3.Error as error:
         raise damaged(folder, error) from error
     if version < migrations.newest():
@@ -123,17 +124,17 @@ def damaged(folder: Path, error: Exception) -> StoreError:
     )
 
 
-def bags(link: sqlite3.Connection) -> list[BagFacts]:
+def bags(link: Link) -> list[BagFacts]:
     return [bag(link, row[0]) for row in link.execute("SELECT bag FROM bags ORDER BY bag")]
 
 
-def bag(link: sqlite3.Connection, number: int) -> BagFacts:
+def bag(link: Link, number: int) -> BagFacts:
     found = link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()
     if found is None:
         raise BadInput(f"there is no bag {number}", remedy="`tailrace status` lists them.")
     row = _bag_row(found[0])
     done, good = link.execute(
-        "SELECT count(*), coalesce(sum(outcome = 'succeeded'), 0) FROM results WHERE bag = ?",
+        "SELECT count(*), count(*) FILTER (WHERE outcome = 'succeeded') FROM results WHERE bag = ?",
         (number,),
     ).fetchone()
     query = "SELECT count(*) FROM live_attempts WHERE bag = ?"
@@ -144,7 +145,7 @@ def bag(link: sqlite3.Connection, number: int) -> BagFacts:
     )  # fmt: skip
 
 
-def last_moment(link: sqlite3.Connection, number: int) -> int:
+def last_moment(link: Link, number: int) -> int:
     """When anything last happened to the bag: as the feed says, or an attempt that has not ended.
     Both are found at once, however long the bag is."""
     queries = (
@@ -155,25 +156,25 @@ def last_moment(link: sqlite3.Connection, number: int) -> int:
     return max(bag_row(link, number).submitted_us, *(row[0] or 0 for row in found if row))
 
 
-def has_bag(link: sqlite3.Connection, number: int) -> bool:
+def has_bag(link: Link, number: int) -> bool:
     return link.execute("SELECT 1 FROM bags WHERE bag = ?", (number,)).fetchone() is not None
 
 
-def bag_row(link: sqlite3.Connection, number: int) -> BagRow:
+def bag_row(link: Link, number: int) -> BagRow:
     return _bag_row(link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()[0])
 
 
-def content(link: sqlite3.Connection, number: int) -> Bag:
+def content(link: Link, number: int) -> Bag:
     spec = link.execute("SELECT spec FROM bags WHERE bag = ?", (number,)).fetchone()[0]
     return Bag.decode(bytes(spec), partial(_chunk, link, number))
 
 
-def _chunk(link: sqlite3.Connection, number: int, k: int) -> bytes:
+def _chunk(link: Link, number: int, k: int) -> bytes:
     query = "SELECT body FROM chunks WHERE bag = ? AND k = ?"
     return bytes(link.execute(query, (number, k)).fetchone()[0])
 
 
-def feed(link: sqlite3.Connection, number: int, after: int, most: int = 1000) -> list[FeedItem]:
+def feed(link: Link, number: int, after: int, most: int = 1000) -> list[FeedItem]:
     rows = link.execute(
         "SELECT n, at_us, kind, body FROM feed WHERE bag = ? AND n > ? ORDER BY n LIMIT ?",
         (number, after, most),
@@ -181,7 +182,7 @@ def feed(link: sqlite3.Connection, number: int, after: int, most: int = 1000) ->
     return [FeedItem(n, at, kind, msgspec.Raw(body)) for n, at, kind, body in rows]
 
 
-def newest(link: sqlite3.Connection, number: int) -> int:
+def newest(link: Link, number: int) -> int:
     """The number of the feed's newest item of this bag."""
     query = "SELECT coalesce(max(n), 0) FROM feed WHERE bag = ?"
     return int(link.execute(query, (number,)).fetchone()[0])
@@ -196,7 +197,7 @@ WHERE r.bag = ? ORDER BY r.idx
 """
 
 
-def results(link: sqlite3.Connection, number: int) -> Iterator[Result]:
+def results(link: Link, number: int) -> Iterator[Result]:
     """One per task, in the order of their numbers; those without a result have no outcome."""
     of = content(link, number)
     pools: dict[bytes, str] = {}
@@ -243,9 +244,7 @@ def _outputs(of: Bag, index: int, told: WorkResult, waits: bool) -> list[dict[st
     ]
 
 
-def attempts(
-    link: sqlite3.Connection, number: int, index: int | None = None
-) -> Iterator[AttemptFacts]:
+def attempts(link: Link, number: int, index: int | None = None) -> Iterator[AttemptFacts]:
     where, values = "bag = ?", [number]
     if index is not None:
         where, values = "bag = ? AND idx = ?", [number, index]
@@ -260,9 +259,7 @@ def attempts(
         yield AttemptFacts(number, task, host, lease, why, sent, ended, how, bool(accepted), told)
 
 
-def failed(
-    link: sqlite3.Connection, number: int
-) -> Iterator[tuple[int, Outcome, WorkResult | None]]:
+def failed(link: Link, number: int) -> Iterator[tuple[int, Outcome, WorkResult | None]]:
     """Tasks that failed for good: number, outcome, and what the worker said of the last attempt."""
     rows = link.execute(
         "SELECT r.idx, r.outcome, a.body FROM results r JOIN attempts a ON a.attempt = r.attempt"
@@ -273,7 +270,7 @@ def failed(
         yield index, Outcome(outcome), _work_result(body) if body else None
 
 
-def hosts(link: sqlite3.Connection) -> list[HostFacts]:
+def hosts(link: Link) -> list[HostFacts]:
     query = "SELECT row, about, first_seen_us, last_seen_us FROM hosts ORDER BY first_seen_us"
     return [
         HostFacts(msgspec.json.decode(row, type=HostRow), msgspec.json.decode(about), first, last)
@@ -281,21 +278,21 @@ def hosts(link: sqlite3.Connection) -> list[HostFacts]:
     ]
 
 
-def unpublished(link: sqlite3.Connection, number: int) -> list[int]:
+def unpublished(link: Link, number: int) -> list[int]:
     """Tasks that succeeded and whose outputs are not at their targets yet."""
     query = "SELECT idx FROM unpublished JOIN attempts USING (attempt) WHERE bag = ? ORDER BY idx"
     return [row[0] for row in link.execute(query, (number,))]
 
 
-def host_work(link: sqlite3.Connection) -> dict[str, HostWork]:
+def host_work(link: Link) -> dict[str, HostWork]:
     """Of all hosts, in one pass over the attempts: no index knows hosts."""
     query = (
-        "SELECT host, count(*), coalesce(sum(outcome = 'succeeded'), 0), sum(outcome IS NULL)"
-        " FROM attempts GROUP BY host"
+        "SELECT host, count(*), count(*) FILTER (WHERE outcome = 'succeeded'),"
+        " count(*) FILTER (WHERE outcome IS NULL) FROM attempts GROUP BY host"
     )
     return {host: HostWork(*counts) for host, *counts in link.execute(query)}
 
 
-def journal(link: sqlite3.Connection) -> Iterator[bytes]:
+def journal(link: Link) -> Iterator[bytes]:
     for row in link.execute("SELECT body FROM journal ORDER BY n"):
         yield row[0]

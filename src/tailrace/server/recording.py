@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
 import msgspec
@@ -14,6 +13,7 @@ from tailrace.report import words
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
 from tailrace.scheduler.rows import HostRow, LeaseRow
 from tailrace.server import bills, reading
+from tailrace.server.link import Link
 
 
 class Brief(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ _brief = msgspec.json.Decoder(Brief).decode
 _host_row = msgspec.json.Decoder(HostRow).decode
 
 
-def record(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> Record:
+def record(link: Link, bag: int, now_us: int | None = None) -> Record:
     """`now_us` is given when a server runs; without one, the last thing that happened is now."""
     row, content = reading.bag_row(link, bag), reading.content(link, bag)
     facts = reading.bag(link, bag)
@@ -67,7 +67,7 @@ def record(link: sqlite3.Connection, bag: int, now_us: int | None = None) -> Rec
     )
 
 
-def _last_moment(link: sqlite3.Connection, bag: int, attempts: list[AttemptRecord]) -> int:
+def _last_moment(link: Link, bag: int, attempts: list[AttemptRecord]) -> int:
     moments = (a.ended_us or a.sent_us for a in attempts)
     return max(reading.last_moment(link, bag), *moments, 0)
 
@@ -79,9 +79,7 @@ def command_of(command: str | tuple[str, ...], first: str | int) -> str:
     return command if isinstance(command, str) else " ".join(command)
 
 
-def _attempts(
-    link: sqlite3.Connection, bag: int, hosts: dict[str, HostRow]
-) -> Iterator[AttemptRecord]:
+def _attempts(link: Link, bag: int, hosts: dict[str, HostRow]) -> Iterator[AttemptRecord]:
     rows = link.execute(
         "SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, exit, run_us, accepted, why,"
         " body FROM attempts WHERE bag = ? ORDER BY attempt",
@@ -109,13 +107,13 @@ def _attempts(
         )
 
 
-def _host_rows(link: sqlite3.Connection) -> Iterator[HostRow]:
+def _host_rows(link: Link) -> Iterator[HostRow]:
     for row in link.execute("SELECT row FROM hosts"):
         yield _host_row(row[0])
 
 
 def _hosts(
-    link: sqlite3.Connection, bag: int, terms: Terms, leases: list[LeaseRow], now: int
+    link: Link, bag: int, terms: Terms, leases: list[LeaseRow], now: int
 ) -> list[HostRecord]:
     """Those that worked for the bag, or were taken for it."""
     used = {
@@ -170,7 +168,7 @@ def _lease(row: LeaseRow, now: int | None) -> LeaseRecord:
     )
 
 
-def _excluded(link: sqlite3.Connection, bag: int) -> Iterator[str]:
+def _excluded(link: Link, bag: int) -> Iterator[str]:
     query = "SELECT at_us, body FROM feed WHERE bag = ? AND kind = 'excluded' ORDER BY n"
     for at, body in link.execute(query, (bag,)):
         told = msgspec.json.decode(body)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 import msgspec
 
 from tailrace.scheduler.rows import AttemptRow, BagRow, HostRow, LeaseRow, Restored, TaskRow
+from tailrace.server.link import Link
 
 
-def restored(link: sqlite3.Connection) -> Restored:
+def restored(link: Link) -> Restored:
     bags = _rows(link, "SELECT row FROM bags ORDER BY bag", BagRow)
     bits = {bag.bag: _bits(link, bag.bag, bag.terms.count) for bag in bags}
     permutations = "SELECT bag, permutation FROM bags WHERE permutation IS NOT NULL"
@@ -28,7 +28,7 @@ def restored(link: sqlite3.Connection) -> Restored:
     )
 
 
-def _bits(link: sqlite3.Connection, bag: int, count: int) -> tuple[bytes, bytes]:
+def _bits(link: Link, bag: int, count: int) -> tuple[bytes, bytes]:
     done, failed = bytearray((count + 7) // 8), bytearray((count + 7) // 8)
     for (index,) in link.execute("SELECT idx FROM results WHERE bag = ?", (bag,)):
         done[index >> 3] |= 1 << (index & 7)
@@ -38,17 +38,17 @@ def _bits(link: sqlite3.Connection, bag: int, count: int) -> tuple[bytes, bytes]
     return bytes(done), bytes(failed)
 
 
-def _live(link: sqlite3.Connection) -> list[AttemptRow]:
+def _live(link: Link) -> list[AttemptRow]:
     rows = link.execute(
         "SELECT attempt, bag, idx, host, sent_us, timeout_us FROM live_attempts ORDER BY attempt"
     )
     return [AttemptRow(*row) for row in rows]
 
 
-def _rows(link: sqlite3.Connection, query: str, kind: type[Any]) -> list[Any]:
+def _rows(link: Link, query: str, kind: type[Any]) -> list[Any]:
     decoder = msgspec.json.Decoder(kind)
     return [decoder.decode(row[0]) for row in link.execute(query)]
 
 
-def _next(link: sqlite3.Connection, query: str) -> int:
+def _next(link: Link, query: str) -> int:
     return int(link.execute(query).fetchone()[0])

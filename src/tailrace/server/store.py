@@ -1,6 +1,6 @@
-"""The store: SQLite, one writer, each cycle one transaction.
+"""The store: one writer, each cycle one transaction, which is durable before anybody hears of it.
 
-WAL with synchronous=FULL: what was committed survives the death of the process and of the machine.
+It is a file (`sqlite.py`) or a schema of a PostgreSQL (`postgres.py`), by what it is given.
 `commit` is the one door for writing; it asserts the epoch, so that a server whose store was taken
 over by another cannot write any more.
 """
@@ -17,8 +17,9 @@ import msgspec
 from tailrace.errors import StoreError
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.rows import Restored
-from tailrace.server import migrations
+from tailrace.server import migrations, sqlite
 from tailrace.server.batch import Batch, NewBag
+from tailrace.server.link import Work, WritingLink
 from tailrace.server.restored import restored
 
 STATEMENTS = {
@@ -29,7 +30,8 @@ STATEMENTS = {
     " body = ? WHERE attempt = ?",
     "reopened": "DELETE FROM results WHERE bag = ? AND idx = ?",
     "settled": "INSERT INTO results (bag, idx, attempt, outcome) VALUES (?, ?, ?, ?)",
-    "troubles": "INSERT OR REPLACE INTO troubles VALUES (?, ?, ?)",
+    "troubles": "INSERT INTO troubles (bag, idx, row) VALUES (?, ?, ?)"
+    " ON CONFLICT (bag, idx) DO UPDATE SET row = excluded.row",
     "untroubled": "DELETE FROM troubles WHERE bag = ? AND idx = ?",
     "noted": "UPDATE attempts SET run_us = ?, exit = ?, body = ?"
     " WHERE attempt = ? AND body IS NULL",
@@ -39,20 +41,25 @@ STATEMENTS = {
     " last_seen_us = excluded.last_seen_us",
     "live": "UPDATE hosts SET live = ? WHERE host = ?",
     "answered": "UPDATE hosts SET seq = ? WHERE host = ?",
-    "leases": "INSERT OR REPLACE INTO leases VALUES (?, ?, ?)",
-    "unpublished": "INSERT OR IGNORE INTO unpublished VALUES (?)",
+    "leases": "INSERT INTO leases (lease, bag, row) VALUES (?, ?, ?)"
+    " ON CONFLICT (lease) DO UPDATE SET bag = excluded.bag, row = excluded.row",
+    "unpublished": "INSERT INTO unpublished VALUES (?) ON CONFLICT DO NOTHING",
     "published": "DELETE FROM unpublished WHERE attempt = ?",
     "feed": "INSERT INTO feed (bag, at_us, kind, body) VALUES (?, ?, ?, ?)",
+    "journal": "INSERT INTO journal (body) VALUES (?)",
 }
+NEW_BAG = (
+    "INSERT INTO bags (bag, name, phase, row, spec, permutation, owner)"
+    " VALUES (?, ?, '', ?, ?, ?, ?)"
+)
+NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"
 
 
 class Store:
     def __init__(self, path: Path | str, *, synchronous: str = "FULL") -> None:
         self.path = path
         try:
-            self.link = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self.link.execute("PRAGMA journal_mode = WAL")
-            self.link.execute(f"PRAGMA synchronous = {synchronous}")
+            self.link: WritingLink = sqlite.open_for_writing(path, synchronous)
             migrations.migrate(self.link, path)
         except sqlite3.Error as error:
             raise StoreError(
@@ -63,48 +70,34 @@ class Store:
 
     def begin_epoch(self) -> int:
         """From now on only this server may commit."""
-        self.link.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'")
-        self.epoch = self._one("SELECT value FROM meta WHERE key = 'epoch'")
+        self.epoch = self.link.take()
         return self.epoch
+
+    def recover(self) -> None:
+        """After trouble: when this returns, nothing written before can still arrive, and what the
+        tables say holds, also of a commit of which nobody knows whether it took place."""
+        self.epoch = self.link.retake(self.epoch)
 
     def close(self) -> None:
         self.link.close()
 
     def commit(self, batch: Batch) -> None:
         """All of it or nothing; raises on any failure, with nothing written."""
-        self.link.execute("BEGIN IMMEDIATE")
+        held = self.link.begin()
         try:
+            if held != self.epoch:
+                raise StoreError(f"{self.path}: another server has taken over the store.")
             self._write(batch)
-            self.link.execute("COMMIT")
+            self.link.commit()
         except BaseException:
-            self._roll_back()
+            self.link.roll_back()
             raise
 
-    def _roll_back(self) -> None:
-        if self.link.in_transaction:
-            self.link.execute("ROLLBACK")
-
     def _write(self, batch: Batch) -> None:
-        held = self._one("SELECT value FROM meta WHERE key = 'epoch'")
-        if held != self.epoch:
-            raise StoreError(f"{self.path}: another server has taken over the store.")
         for new in batch.new_bags:
-            self._insert_bag(new)
-        for name, statement in STATEMENTS.items():
-            rows = getattr(batch, name)
-            if rows:
-                self.link.executemany(statement, rows)
-        if batch.journal is not None:
-            self.link.execute("INSERT INTO journal (body) VALUES (?)", (batch.journal,))
-
-    def _insert_bag(self, new: NewBag) -> None:
-        self.link.execute(
-            "INSERT INTO bags (bag, name, phase, row, spec, permutation, owner)"
-            " VALUES (?, ?, '', x'', ?, ?, ?)",
-            (new.bag, new.name, new.spec, new.permutation, new.owner),
-        )
-        rows = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))
-        self.link.executemany("INSERT INTO chunks VALUES (?, ?, ?)", rows)
+            self.link.write(_rows_of(new))
+        named = ((statement, getattr(batch, name)) for name, statement in STATEMENTS.items())
+        self.link.write([(statement, rows) for statement, rows in named if rows])
 
     def next_bag(self) -> int:
         return int(self._one("SELECT coalesce(max(bag), 0) + 1 FROM bags"))
@@ -158,3 +151,9 @@ class Store:
 
     def _one(self, query: str, values: Iterable[Any] = ()) -> Any:
         return self.link.execute(query, tuple(values)).fetchone()[0]
+
+
+def _rows_of(new: NewBag) -> Work:
+    bag = (new.bag, new.name, b"", new.spec, new.permutation, new.owner)
+    chunks = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))
+    return [(NEW_BAG, [bag]), (NEW_CHUNK, chunks)]

@@ -10,6 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from tailrace.errors import BadInput
+from tailrace.server.link import Link
 from tailrace.server.principals import Kind, Principal
 
 NOTE_US = 3600 * 1_000_000  # how often it is noted that a token is used
@@ -52,7 +53,7 @@ def checked_name(name: str) -> str:
 class Tokens:
     """Those of a store. All are held in memory by their hashes: a call asks no table."""
 
-    def __init__(self, link: sqlite3.Connection) -> None:
+    def __init__(self, link: Link) -> None:
         self._link = link
         self._known = self._read()
         self._noted: dict[int, int] = {}

@@ -25,6 +25,7 @@ from tailrace.server.content import Contents
 from tailrace.server.cycle import CannotCommit, Cycle
 from tailrace.server.desk import Content, Desk, Released
 from tailrace.server.gathering import Gathering
+from tailrace.server.link import TROUBLES
 from tailrace.server.lock import Lock
 from tailrace.server.machine_room import MachineRoom
 from tailrace.server.porter import Porter
@@ -198,6 +199,9 @@ class World:
             self._set_alarm()
         except CannotCommit as error:
             self._fall(error)
+        except TROUBLES as error:  # met while letting go: from the tables it leaves again
+            self._cycle.drop()
+            self._fall(error)
         except BaseException as error:  # a fault of our own: end loudly, the tables are whole
             self._die(error)
 
@@ -244,8 +248,8 @@ class World:
 
     # when it cannot go on
 
-    def _fall(self, error: CannotCommit) -> None:
-        """Nothing was committed, and the desk is gone: refuse the calls, and try again."""
+    def _fall(self, error: Exception) -> None:
+        """The desk is gone, and what it had not committed: refuse the calls, and try again."""
         told, self.trouble = self.trouble, f"the store cannot be written: {error}"
         if told != self.trouble:
             log.error("%s; trying again", self.trouble)

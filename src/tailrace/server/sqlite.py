@@ -1,0 +1,76 @@
+"""The link to SQLite: its own connection, with what the store asks for beside it.
+
+WAL with synchronous=FULL: what was committed survives the death of the process and of the machine.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from tailrace.server.link import Work
+
+EPOCH = "SELECT value FROM meta WHERE key = 'epoch'"
+
+
+class Sqlite(sqlite3.Connection):
+    """Who owns the store is settled by the lock of its folder (`lock.py`)."""
+
+    dialect = ""
+
+    def begin(self) -> int:
+        self.execute("BEGIN IMMEDIATE")
+        return int(self.execute(EPOCH).fetchone()[0])
+
+    def write(self, work: Work) -> None:
+        for statement, rows in work:
+            self.executemany(statement, rows)
+
+    def commit(self) -> None:
+        self.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        if self.in_transaction:
+            self.execute("ROLLBACK")
+
+    def take(self) -> int:
+        self.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'")
+        return int(self.execute(EPOCH).fetchone()[0])
+
+    def retake(self, epoch: int) -> int:
+        return epoch
+
+    def announce(self, address: str) -> None:
+        """It stands in the folder."""
+
+    def version(self) -> int:
+        return version_of(self)
+
+    def keep_copy(self, version: int) -> None:
+        path = Path(self.execute("PRAGMA database_list").fetchone()[2])
+        _copy(self, path.with_name(f"{path.name}.v{version}.bak"))
+
+    def migrate(self, number: int, text: str) -> None:
+        self.executescript(f"BEGIN;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
+
+
+def open_for_writing(path: Path | str, synchronous: str) -> Sqlite:
+    link = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Sqlite)
+    link.execute("PRAGMA journal_mode = WAL")
+    link.execute(f"PRAGMA synchronous = {synchronous}")
+    return link
+
+
+def version_of(link: sqlite3.Connection) -> int:
+    return int(link.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _copy(link: sqlite3.Connection, target: Path) -> None:
+    fresh = target.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    copy = sqlite3.connect(fresh)
+    try:
+        link.backup(copy)
+    finally:
+        copy.close()
+    fresh.replace(target)
