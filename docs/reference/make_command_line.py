@@ -57,14 +57,25 @@ def _command(name: str, command: click.Command, context: click.Context) -> str:
     usage = " ".join([f"tailrace {name}", *command.collect_usage_pieces(context)])
     text = inspect.cleandoc(command.help or "").replace("\b\n", "")
     parts = [f"## {name}\n", f"```\n{usage}\n```\n", text + "\n"]
-    options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
-    rows = [_option(option, context) for option in options if "--help" not in option.opts]
-    if rows:
-        parts.append("\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n")
+    parts += _options(command, context)
+    if isinstance(command, click.Group):
+        parts += [part for one in command.commands.values() for part in _below(name, one, context)]
     parts.append(f"Exit codes: {EXIT_CODES.get(name, '0')}.\n")
     if command.epilog:
         parts.append(command.epilog + "\n")
     return "\n".join(parts)
+
+
+def _options(command: click.Command, context: click.Context) -> list[str]:
+    options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
+    rows = [_option(option, context) for option in options if "--help" not in option.opts]
+    return ["\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"] if rows else []
+
+
+def _below(name: str, command: click.Command, above: click.Context) -> list[str]:
+    context = click.Context(command, above, info_name=command.name)
+    usage = " ".join([f"tailrace {name} {command.name}", *command.collect_usage_pieces(context)])
+    return [f"`{usage}`: {inspect.cleandoc(command.help or '')}\n", *_options(command, context)]
 
 
 def _option(option: click.Option, context: click.Context) -> str:

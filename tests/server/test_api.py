@@ -68,8 +68,8 @@ def test_bad_calls_are_refused_with_a_reason_and_the_server_goes_on(tmp_path: Pa
                 "capacity": {}, "held": [], "results": [], "wait_s": 0,
             }  # fmt: skip
             assert (await ask("POST", "/api/v1/work", call))[0] == 409
-            assert (await ask("GET", "/api/v1/bags/77"))[0] == 400
-            assert (await ask("GET", "/api/v1/bags/x"))[0] == 400
+            assert (await ask("GET", "/api/v1/bags/77"))[0] == 404
+            assert (await ask("GET", "/api/v1/bags/x"))[0] == 404
             assert (await ask("GET", "/nowhere"))[0] == 404
             assert (await ask("POST", "/api/v1/bags/1/change", b'{"change": "explode"}'))[0] == 400
             number = server.submit(_bag(tmp_path, "true"))

@@ -10,7 +10,7 @@ import pytest
 from tailrace.errors import StoreBusy, StoreError
 from tailrace.server import migrations
 from tailrace.server.batch import Batch
-from tailrace.server.lock import Lock, alive
+from tailrace.server.lock import Lock, Owner, alive
 from tailrace.server.sqlite import version_of
 from tailrace.server.store import Store
 
@@ -97,7 +97,7 @@ def test_a_commit_is_all_or_nothing(path: Path) -> None:
 
 def test_one_process_owns_a_folder(tmp_path: Path) -> None:
     held = Lock(tmp_path)
-    held.announce("http://127.0.0.1:1234", "secret")
+    held.announce(Owner(address="http://127.0.0.1:1234", token="secret"))
     with pytest.raises(StoreBusy, match=r"127\.0\.0\.1:1234"):
         Lock(tmp_path)
     owner = alive(tmp_path)
@@ -110,7 +110,7 @@ def test_one_process_owns_a_folder(tmp_path: Path) -> None:
 
 def test_the_token_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     held = Lock(tmp_path)
-    held.announce("http://127.0.0.1:1234", "secret")
+    held.announce(Owner(address="http://127.0.0.1:1234", token="secret"))
     assert (tmp_path / "server.json").stat().st_mode & 0o077 == 0
     held.free()
 

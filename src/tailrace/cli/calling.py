@@ -1,4 +1,4 @@
-"""Calls to the server that runs on the store."""
+"""Calls to a server: of this folder, or another."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 
 from tailrace.errors import BadInput, ServerError
 from tailrace.server.lock import Owner
+from tailrace.worker.pinned import connect
 
 PATIENCE_S = 30.0
 
@@ -15,27 +16,47 @@ PATIENCE_S = 30.0
 def call(owner: Owner, method: str, path: str, body: Any = None, kind: Any = Any) -> Any:
     """The decoded answer; BadInput with the server's words when it refuses."""
     status, data = _exchange(owner, method, path, body)
+    if status == 401:
+        raise BadInput(
+            f"the server at {owner.address} does not know your token",
+            remedy="It may have expired or been revoked: ask its admin for a new one.",
+        )
+    if status == 503:
+        raise ServerError(f"the server at {owner.address} cannot answer now: {_words(data)}")
     if status != 200:
         raise BadInput(f"the server at {owner.address} refuses: {_words(data)}")
     return msgspec.json.decode(data, type=kind)
 
 
 def _exchange(owner: Owner, method: str, path: str, body: Any) -> tuple[int, bytes]:
-    from http.client import HTTPConnection, HTTPException
+    from http.client import HTTPException
+    from urllib.parse import urlsplit
 
-    connection = HTTPConnection(owner.address.rpartition("//")[2], timeout=PATIENCE_S)
+    connection = None
     try:
+        connection = connect(owner.address, owner.fingerprint, PATIENCE_S)
         sent = None if body is None else msgspec.json.encode(body)
-        connection.request(method, path, sent, {"authorization": f"Bearer {owner.token}"})
+        head = {"authorization": f"Bearer {owner.token}"}
+        connection.request(method, urlsplit(owner.address).path + path, sent, head)
         reply = connection.getresponse()
         return reply.status, reply.read()
     except (OSError, HTTPException) as error:
-        raise ServerError(
+        raise _silent(owner, error) from error
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _silent(owner: Owner, error: Exception) -> ServerError:
+    if owner.pid:
+        return ServerError(
             f"the server at {owner.address} (process {owner.pid}) does not answer: {error}",
             remedy="It may just have ended: `tailrace status` shows how things stand.",
-        ) from error
-    finally:
-        connection.close()
+        )
+    return ServerError(
+        f"the server at {owner.address} does not answer: {error}",
+        remedy="Is the address right, does the server run, and does a firewall let you through?",
+    )
 
 
 def _words(data: bytes) -> str:

@@ -26,6 +26,8 @@ COMMANDS: dict[str, str] = {
     "explain": "Say why a bag, a task or a host is as it is.",
     "hosts": "List the machines that worked here.",
     "report": "Write the HTML report of a bag.",
+    "serve": "Serve a group: others submit bags, machines elsewhere join.",
+    "tokens": "Make, list and revoke the tokens of users and machines.",
     "simulate": "Run scenarios in the virtual world.",
     "replay": "Replay the journal and check that every decision comes out the same.",
     "init": "Write a commented bag file for a command.",

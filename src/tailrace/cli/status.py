@@ -12,12 +12,12 @@ from tailrace.cli import screen, standing
 from tailrace.cli.choosing import choose
 from tailrace.cli.hints import at_hand, hint
 from tailrace.cli.stored import Stored, stored
-from tailrace.cli.wrong import went_wrong
 from tailrace.quantities import show_money
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup
 from tailrace.server import bills, reading
 from tailrace.server.reading import BagFacts
+from tailrace.server.wrong import went_wrong
 
 HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
 NUMBERS = ("bag", "tasks", "done", "failed", "left", "took")

@@ -1,138 +1,138 @@
-"""The HTTP side: the work call as a bare ASGI function, everything else as small JSON routes."""
+"""The HTTP side: the work call as a bare ASGI function, everything else by the table of routes."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 import msgspec
+from msgspec.structs import replace
 
-from tailrace.errors import BadInput
-from tailrace.scheduler.events import BagChanged, Change
-from tailrace.server import reading
+from tailrace.errors import TailraceError
+from tailrace.server.api import WORK, Api
 from tailrace.server.cycle import Fallen
-from tailrace.server.protocol import PROTOCOL, REPORTED, decode_request, encode
+from tailrace.server.gate import Gate
+from tailrace.server.link import TROUBLES
+from tailrace.server.principals import Kind, Principal, Who
+from tailrace.server.protocol import PROTOCOL, REPORTED, WorkRequest, decode_request, encode
+from tailrace.server.routes import Call, Plain, Refused, Route
+from tailrace.server.tokens import Tokens
 from tailrace.server.world import Unavailable, World
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
 
-MOST_BODY = 64 * 1024 * 1024
-JSON = [(b"content-type", b"application/json")]
+JSON: Headers = [(b"content-type", b"application/json")]
+AGAIN: Headers = [*JSON, (b"retry-after", b"1")]
+WHO_ARE_YOU: Headers = [*JSON, (b"www-authenticate", b"Bearer")]
+LOCAL = "local"  # the pool of a worker that names none
 
 
 class App:
     def __init__(self, world: World, token: str) -> None:
         self._world = world
-        self._secret = f"Bearer {token}".encode()
+        tokens = Tokens(world.store.link)
+        self._gate = Gate(token, tokens, world.clock.now)
+        self._api = Api(world, tokens)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        if not self._admits(scope):
-            await _answer(send, 401, b'{"error":"wrong or missing token"}')
-        elif scope["path"] == "/api/v1/work" and scope["method"] == "POST":
-            await self._work(receive, send)
-        else:
-            await self._route(scope, receive, send)
+        principal = self._gate.principal(scope["headers"])
+        try:
+            if scope["path"] == WORK.path and scope["method"] == "POST":
+                _admit(WORK, principal)
+                assert principal is not None
+                await self._work(principal, receive, send)
+            else:
+                await self._route(principal, scope, receive, send)
+        except Refused as error:
+            headers = WHO_ARE_YOU if error.status == 401 else JSON
+            await _answer(send, error.status, encode({"error": str(error)}), headers)
 
-    def _admits(self, scope: Scope) -> bool:
-        for name, value in scope["headers"]:
-            if name == b"authorization":
-                return hmac.compare_digest(value, self._secret)
-        return False
-
-    async def _work(self, receive: Receive, send: Send) -> None:
-        body = await _body(receive)
-        if body is None:
-            await _answer(send, 413, b'{"error":"the body is too large"}')
-            return
+    async def _work(self, principal: Principal, receive: Receive, send: Send) -> None:
+        body = await _body(receive, WORK.most_body)
         try:
             request = decode_request(body)
         except msgspec.MsgspecError as error:
-            await _answer(send, 400, encode({"error": str(error)}))
-            return
+            raise Refused(400, str(error)) from None
         if any(result.outcome not in REPORTED for result in request.results):
-            await _answer(send, 400, encode({"error": "an outcome that no worker can report"}))
-            return
+            raise Refused(400, "an outcome that no worker can report")
         if request.protocol != PROTOCOL:
-            await _answer(send, 409, encode({"error": f"this server speaks protocol {PROTOCOL}"}))
-            return
+            raise Refused(409, f"this server speaks protocol {PROTOCOL}")
         try:
+            if principal.kind is Kind.POOL or not request.pool:
+                request = self._of_pool(principal, request)
             reply = await self._world.call(request, lambda: _hang_up(receive))
-        except Unavailable:
+        except (Fallen, Unavailable):
             text = encode({"error": self._world.trouble or "abandoned"})
-            await _answer(send, 503, text, [*JSON, (b"retry-after", b"1")])
+            await _answer(send, 503, text, AGAIN)
         else:
             await _answer(send, 200, reply)
 
-    async def _route(self, scope: Scope, receive: Receive, send: Send) -> None:
-        words = scope["path"].strip("/").split("/")
-        query = _query(scope)
+    def _of_pool(self, principal: Principal, request: WorkRequest) -> WorkRequest:
+        """A token of a pool speaks for machines of that pool and for no others."""
+        pool = principal.name or LOCAL
+        if request.pool not in ("", pool):
+            raise Refused(403, f"this token is of pool {pool}, not of {request.pool}")
+        if not self._world.is_of_pool(pool, request.host, request.lease):
+            raise Refused(403, f"host {request.host} or its lease is not of pool {pool}")
+        return request if request.pool else replace(request, pool=pool)
+
+    async def _route(
+        self, principal: Principal | None, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        route, path = self._api.routes.find(scope["method"], scope["path"])
+        _admit(route, principal)
+        body = await _body(receive, route.most_body) if route.takes is not None else b""
+        status, headers = 200, JSON
         try:
-            status, body = await self._dispatch(scope["method"], words, query, receive)
-        except (BadInput, ValueError, KeyError, msgspec.MsgspecError) as error:
-            status, body = 400, {"error": str(error)}
-        except (Fallen, Unavailable):
-            status, body = 503, {"error": self._world.trouble or "the server is ending"}
-        await _answer(send, status, encode(body))
-
-    async def _dispatch(
-        self, method: str, words: list[str], query: dict[str, str], receive: Receive
-    ) -> tuple[int, Any]:
-        store = self._world.store.link
-        match method, *words:
-            case "GET", "api", "v1", "bags":
-                return 200, reading.bags(store)
-            case "GET", "api", "v1", "bags", bag:
-                return 200, reading.bag(store, int(bag))
-            case "GET", "api", "v1", "bags", bag, "events":
-                after, wait = int(query.get("after", 0)), float(query.get("wait", 0))
-                return 200, await self._feed(int(bag), after, min(wait, 60.0))
-            case "POST", "api", "v1", "bags", bag, "change":
-                body = await _body(receive) or b""
-                asked = msgspec.json.decode(body, type=ChangeRequest)
-                return 200, await self._change(int(bag), asked)
-            case "GET", "api", "v1", "explain":
-                return 200, self._world.explain(query["subject"])
-        return 404, {"error": f"no such thing: {method} /{'/'.join(words)}"}
-
-    async def _feed(self, bag: int, after: int, wait_s: float) -> list[reading.FeedItem]:
-        """News of other bags do not end the wait."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + wait_s
-        items = reading.feed(self._world.store.link, bag, after)
-        while not items and loop.time() < until and self._world.available:
-            await self._world.news(until - loop.time())
-            items = reading.feed(self._world.store.link, bag, after)
-        return items
-
-    async def _change(self, bag: int, asked: ChangeRequest) -> dict[str, Any]:
-        """Answered when it is committed."""
-        if not reading.has_bag(self._world.store.link, bag):
-            raise BadInput(f"there is no bag {bag}")
-        await self._world.tell(BagChanged(bag, asked.change, tuple(asked.tasks), asked.why))
-        return {"bag": bag, "change": asked.change}
+            call = Call(principal, path, _query(route, scope), _decoded(route, body))  # type: ignore[arg-type]
+            answer = await route.handler(call)
+        except (Fallen, Unavailable, *TROUBLES):
+            status, headers = 503, AGAIN
+            answer = {"error": self._world.trouble or "the server is ending"}
+        except (TailraceError, ValueError, KeyError, msgspec.MsgspecError) as error:
+            raise Refused(400, str(error)) from error
+        if isinstance(answer, Plain):
+            await _answer(send, status, answer.body, [(b"content-type", answer.kind.encode())])
+        else:
+            await _answer(send, status, encode(answer), headers)
 
 
-class ChangeRequest(msgspec.Struct, frozen=True):
-    change: Change
-    tasks: list[int] = []
-    why: str = ""
+def _admit(route: Route, principal: Principal | None) -> None:
+    if route.who is Who.ANYONE:
+        return
+    if principal is None:
+        raise Refused(401, "wrong or missing token")
+    if not route.who.admits(principal):
+        raise Refused(403, f"not for a token of kind {principal.kind}")
 
 
-async def _body(receive: Receive) -> bytes | None:
+def _query(route: Route, scope: Scope) -> Any:
+    if route.query is None:
+        return None
+    given = dict(parse_qsl(scope.get("query_string", b"").decode()))
+    return msgspec.convert(given, route.query, strict=False)
+
+
+def _decoded(route: Route, body: bytes) -> Any:
+    return None if route.takes is None else msgspec.json.decode(body, type=route.takes)
+
+
+async def _body(receive: Receive, most: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         part = message.get("body", b"")
         size += len(part)
-        if size > MOST_BODY:
-            return None
+        if size > most:
+            raise Refused(413, f"the body is too large: at most {most:,} bytes")
         if not message.get("more_body"):
             return part if not parts else b"".join([*parts, part])
         parts.append(part)
@@ -146,15 +146,7 @@ def _hang_up(receive: Receive) -> asyncio.Future[None]:
     return asyncio.ensure_future(watch())
 
 
-def _query(scope: Scope) -> dict[str, str]:
-    from urllib.parse import parse_qsl
-
-    return dict(parse_qsl(scope.get("query_string", b"").decode()))
-
-
-async def _answer(
-    send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]] = JSON
-) -> None:
+async def _answer(send: Send, status: int, body: bytes, headers: Headers = JSON) -> None:
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
     await send({"type": "http.response.body", "body": body})

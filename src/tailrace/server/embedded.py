@@ -1,19 +1,16 @@
-"""A server inside a command: store, desk, HTTP on loopback, and workers of this machine."""
+"""A server inside a command, for one bag and with it: what `tailrace run` is."""
 
 from __future__ import annotations
 
-import asyncio
-import secrets
 from pathlib import Path
 
 from tailrace.bag.bag import Bag
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.app import App
 from tailrace.server.batch import NewBag
-from tailrace.server.http import http_server, listen
+from tailrace.server.door import Door
 from tailrace.server.local_pool import LocalPool
-from tailrace.server.world import World
+from tailrace.server.serving import Serving
 
 RESTING = (
     BagPhase.FINISHED,
@@ -25,7 +22,7 @@ RESTING = (
 GLANCE_S = 0.02
 
 
-class Embedded:
+class Embedded(Serving):
     """Use as an async context; then `submit` or `resume`, and wait for `rest`."""
 
     def __init__(
@@ -37,33 +34,7 @@ class Embedded:
         journal: bool = True,
         check: bool = False,
     ) -> None:
-        self._sock = listen(port)
-        self._pools = pools
-        terms = tuple(pool.terms for pool in pools)
-        self.world = World(folder, terms, check=check, journal=journal)
-        self.address = f"http://127.0.0.1:{self._sock.getsockname()[1]}"
-        self._token = secrets.token_urlsafe(32)
-        self._kill = False
-
-    async def __aenter__(self) -> Embedded:
-        world = self.world
-        for pool in self._pools:
-            driver = pool.driver(world.folder, self.address, self._token, world.machines.gone)
-            world.machines.drivers[pool.terms.name] = driver
-        world.lock.announce(self.address, self._token)
-        self._http = http_server(App(world, self._token))
-        self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
-        world.begin()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Workers first: their last results still find somebody to take them."""
-        await asyncio.to_thread(self.world.stop_machines, now=self._kill)
-        self.world.refuse_all()
-        self._http.should_exit = True
-        await self._serving
-        self.world.close()
-        self._sock.close()
+        super().__init__(folder, pools, Door(port=port), journal=journal, check=check)
 
     def submit(self, bag: Bag) -> int:
         """Other unfinished bags of the folder stay as they are, until they are resumed."""
@@ -96,9 +67,6 @@ class Embedded:
     def others_running(self, number: int) -> list[int]:
         """Bags that a `retry` has brought to this server while it runs."""
         return [bag.id for bag in self.world.state.bags.values() if bag.id != number and bag.runs]
-
-    def kill(self) -> None:
-        self._kill = True
 
     async def rest(self, number: int) -> BagPhase:
         """Until the bag ran to its end, or was stopped, and nothing is under way."""

@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 
 from tailrace.errors import ServerError
+from tailrace.server.tls import Certificate
 
 
 def listen(port: int = 0, address: str = "127.0.0.1") -> socket.socket:
@@ -41,9 +42,11 @@ class Http(uvicorn.Server):
         yield
 
 
-def http_server(app: Any) -> Http:
+def http_server(app: Any, certificate: Certificate | None = None) -> Http:
     config = uvicorn.Config(
         app,
+        ssl_certfile=None if certificate is None else certificate.cert,
+        ssl_keyfile=None if certificate is None else certificate.key,
         http="httptools",
         loop="asyncio",
         ws="none",

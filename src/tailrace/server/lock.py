@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.errors import StoreBusy, StoreError
 
@@ -17,9 +18,14 @@ TRIES, TRY_AGAIN_S = 5, 0.02
 
 
 class Owner(msgspec.Struct, frozen=True):
-    pid: int
-    address: str
+    """The server of a folder, and how it is reached."""
+
+    pid: int = 0  # 0: not of this machine
+    address: str = ""
     token: str = ""
+    fingerprint: str = ""  # of its certificate, if it shows one
+    elsewhere: str = ""  # a join text without a token, for other machines
+    key_pin: str = ""  # of its own certificate, for curl
 
 
 class Lock:
@@ -49,8 +55,8 @@ class Lock:
                 time.sleep(TRY_AGAIN_S)
         return False
 
-    def announce(self, address: str, token: str) -> None:
-        owner = Owner(os.getpid(), address, token)
+    def announce(self, owner: Owner) -> None:
+        owner = replace(owner, pid=os.getpid())
         fresh = self._path.with_suffix(".new")
         with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(msgspec.json.encode(owner))

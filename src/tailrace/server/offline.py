@@ -16,6 +16,7 @@ from tailrace.scheduler.events import BagChanged
 from tailrace.scheduler.journal import Page
 from tailrace.server.clock import Clock
 from tailrace.server.ledger import Ledger
+from tailrace.server.link import Link
 from tailrace.server.lock import Lock
 from tailrace.server.store import Store
 
@@ -44,6 +45,10 @@ class Offline:
     ) -> None:
         self._store.close()
         self._lock.free()
+
+    @property
+    def link(self) -> Link:
+        return self._store.link
 
     def tell(self, event: BagChanged) -> None:
         now, rows = Clock().now(), self._store.restored()

@@ -18,6 +18,9 @@ class Principal(msgspec.Struct, frozen=True):
     kind: Kind
     name: str = ""
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}".strip()
+
     @property
     def rules(self) -> bool:
         return self.kind in (Kind.OWNER, Kind.ADMIN)

@@ -36,6 +36,8 @@ class BagFacts(msgspec.Struct, frozen=True):
     live: int
     submitted_us: int
     ended_us: int | None
+    last_us: int = 0  # when anything last happened to it
+    owner: str = ""  # a user's name; '': whoever owns the folder
 
     @property
     def done(self) -> int:
@@ -129,7 +131,7 @@ def bags(link: Link) -> list[BagFacts]:
 
 
 def bag(link: Link, number: int) -> BagFacts:
-    found = link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()
+    found = link.execute("SELECT row, owner FROM bags WHERE bag = ?", (number,)).fetchone()
     if found is None:
         raise BadInput(f"there is no bag {number}", remedy="`tailrace status` lists them.")
     row = _bag_row(found[0])
@@ -141,7 +143,7 @@ def bag(link: Link, number: int) -> BagFacts:
     live = link.execute(query, (number,)).fetchone()[0]
     return BagFacts(
         number, row.terms.name, row.phase, row.why, row.terms.count, good, done - good, live,
-        row.submitted_us, row.ended_us,
+        row.submitted_us, row.ended_us, last_moment(link, number), found[1],
     )  # fmt: skip
 
 
@@ -154,6 +156,12 @@ def last_moment(link: Link, number: int) -> int:
     )
     found = [link.execute(query, (number,)).fetchone() for query in queries]
     return max(bag_row(link, number).submitted_us, *(row[0] or 0 for row in found if row))
+
+
+def owner(link: Link, number: int) -> str | None:
+    """Whose bag it is; None: there is none of that number."""
+    found = link.execute("SELECT owner FROM bags WHERE bag = ?", (number,)).fetchone()
+    return None if found is None else str(found[0])
 
 
 def has_bag(link: Link, number: int) -> bool:
@@ -193,22 +201,23 @@ SELECT r.idx, r.outcome, a.host, h.row, a.sent_us, a.ended_us, a.run_us, a.body,
        (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx),
        EXISTS (SELECT 1 FROM unpublished u WHERE u.attempt = r.attempt)
 FROM results r JOIN attempts a ON a.attempt = r.attempt LEFT JOIN hosts h ON h.host = a.host
-WHERE r.bag = ? ORDER BY r.idx
+WHERE r.bag = ? AND r.idx >= ? AND r.idx < ? ORDER BY r.idx
 """
 
 
-def results(link: Link, number: int) -> Iterator[Result]:
+def results(link: Link, number: int, first: int = 0, most: int | None = None) -> Iterator[Result]:
     """One per task, in the order of their numbers; those without a result have no outcome."""
     of = content(link, number)
+    end = of.count if most is None else min(first + most, of.count)
     pools: dict[bytes, str] = {}
     shares = Shares(link, number)
-    expected = 0
-    for row in link.execute(RESULTS, (number,)):
+    expected = first
+    for row in link.execute(RESULTS, (number, first, end)):
         for index in range(expected, row[0]):
             yield Result(task=index, params=of.params(index))
         expected = row[0] + 1
         yield _result(of, row, pools, shares)
-    for index in range(expected, of.count):
+    for index in range(expected, end):
         yield Result(task=index, params=of.params(index))
 
 
@@ -284,13 +293,16 @@ def unpublished(link: Link, number: int) -> list[int]:
     return [row[0] for row in link.execute(query, (number,))]
 
 
-def host_work(link: Link) -> dict[str, HostWork]:
-    """Of all hosts, in one pass over the attempts: no index knows hosts."""
+def host_work(link: Link, of: str | None = None) -> dict[str, HostWork]:
+    """Of all hosts, in one pass over the attempts: no index knows hosts. `of` one owner, or all."""
+    whose, values = "", tuple[str, ...]()
+    if of is not None:
+        whose, values = " WHERE bag IN (SELECT bag FROM bags WHERE owner = ?)", (of,)
     query = (
         "SELECT host, count(*), count(*) FILTER (WHERE outcome = 'succeeded'),"
-        " count(*) FILTER (WHERE outcome IS NULL) FROM attempts GROUP BY host"
+        f" count(*) FILTER (WHERE outcome IS NULL) FROM attempts{whose} GROUP BY host"
     )
-    return {host: HostWork(*counts) for host, *counts in link.execute(query)}
+    return {host: HostWork(*counts) for host, *counts in link.execute(query, values)}
 
 
 def journal(link: Link) -> Iterator[bytes]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import sqlite3
 from contextlib import suppress
 
 import msgspec
 
 from tailrace.errors import BadInput
-from tailrace.server.link import Link
+from tailrace.server.link import TROUBLES, Link
 from tailrace.server.principals import Kind, Principal
 
 NOTE_US = 3600 * 1_000_000  # how often it is noted that a token is used
@@ -100,5 +99,5 @@ class Tokens:
     def _note(self, number: int, now: int) -> None:
         """A store that cannot be written just now is no reason to refuse a call."""
         self._noted[number] = now
-        with suppress(sqlite3.Error):
+        with suppress(*TROUBLES):
             self._link.execute("UPDATE tokens SET used_us = ? WHERE token = ?", (now, number))

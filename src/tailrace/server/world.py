@@ -124,6 +124,11 @@ class World:
         """Of the scheduler, as far as it is committed; `Fallen` where there is none."""
         return self._cycle.desk.scheduler.state
 
+    def is_of_pool(self, pool: str, host: str, lease: int | None) -> bool:
+        """Neither a host nor a lease that is known as another pool's."""
+        known, row = self.state.hosts.get(host), self.state.leases.get(lease or 0)
+        return (known is None or known.pool == pool) and (row is None or row.pool == pool)
+
     def explain(self, subject: str) -> list[str]:
         return self._cycle.desk.scheduler.explain(subject, self.clock.now())
 

@@ -8,6 +8,9 @@ import threading
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
+from .joining import Join
+from .pinned import connect
+
 CONNECT_S = 10.0
 SLACK_S = 20.0  # beyond the time the server may keep a call
 
@@ -21,16 +24,13 @@ class Answer(NamedTuple):
 
 
 class Caller:
-    def __init__(self, url: str, token: str, arrived: Callable[[], None]) -> None:
+    def __init__(self, join: Join, arrived: Callable[[], None]) -> None:
         """`arrived` is called in the thread when an answer can be taken."""
-        parts = urlsplit(url)
-        self._secure = parts.scheme == "https"
-        self._host = parts.hostname or "127.0.0.1"
-        self._port = parts.port
-        self._path = parts.path.rstrip("/") + "/api/v1/work"
+        self._join = join
+        self._path = urlsplit(join.url).path + "/api/v1/work"
         self._headers = {"Content-Type": "application/json"}
-        if token:
-            self._headers["Authorization"] = f"Bearer {token}"
+        if join.token:
+            self._headers["Authorization"] = f"Bearer {join.token}"
         self._arrived = arrived
         self._changed = threading.Condition()
         self._next: Optional[Tuple[int, bytes, float]] = None
@@ -112,11 +112,7 @@ class Caller:
 
     def _connect(self) -> Any:
         if self._connection is None:
-            import http.client  # slow to import, and the thread has the time
-
-            kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-            connection = kind(self._host, self._port, timeout=CONNECT_S)
-            connection.connect()
+            connection = connect(self._join.url, self._join.fingerprint, CONNECT_S)
             with self._changed:
                 self._connection = connection
                 if self._dropped:

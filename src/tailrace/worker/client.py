@@ -16,6 +16,7 @@ from .caller import Answer, Caller
 from .effects import Abandon, Call, Effects, Forget, Kill, Spool, Start
 from .folder import Folder
 from .idle import CpuWatch
+from .joining import BadJoin, Join
 from .link import KeeperLink
 from .linux import become_subreaper
 from .results import unstarted
@@ -39,8 +40,9 @@ def microseconds() -> int:
 
 
 class Client:
-    def __init__(self, options: Any, folder: Folder, token: str) -> None:
+    def __init__(self, options: Any, folder: Folder, join: Join) -> None:
         self._options = options
+        self._server = join.url
         become_subreaper()
         if folder.used_before():
             self._end_strays(folder)
@@ -50,7 +52,7 @@ class Client:
         amounts = machine.capacity(folder.path, options.cores, options.memory, options.gpus)
         os.environ[SPEED] = f"{options.speed:g}"  # the keeper passes it on
         self._keeper = KeeperLink(folder.path, folder.lock_fd, amounts)
-        self._caller = Caller(options.server, token, self._wake)
+        self._caller = Caller(join, self._wake)
         self._spool = SpoolFile(folder.spool_path, log)
         self._agent = self._make_agent(folder, amounts)
         self._from_keeper: Dict[int, bytes] = {}  # lines of the results in hand, by identity
@@ -70,7 +72,7 @@ class Client:
         options = self._options
         identity = {
             "host": folder.host(),
-            "pool": options.pool,
+            "pool": options.pool or "",
             "lease": options.lease,
             "kind": machine.kind(),
             "about": machine.about(),
@@ -98,7 +100,7 @@ class Client:
         if self._cpu is not None:
             self._keeper.ask_usage(self._cpu.every_s)
         agent = self._agent
-        log(f"{agent.identity['host']} session {agent.session} serves {self._options.server}")
+        log(f"{agent.identity['host']} session {agent.session} serves {self._server}")
         self._do(agent.wake(microseconds()))
         while agent.gone is None and not self._untied:
             self._turn()
@@ -271,12 +273,13 @@ def _at_end(fd: int) -> bool:
 
 def main(args: Optional[List[str]] = None) -> int:
     from . import options as command
-    from .folder import FolderBusy
+    from .folder import FolderBusy, default
+    from .joining import found
 
     chosen = command.parse(sys.argv[1:] if args is None else args)
     try:
-        token = command.token(chosen.join)
-        return Client(chosen, Folder(chosen.folder), token).run()
-    except (command.BadOptions, FolderBusy, OSError) as error:
+        join = found(chosen.server, chosen.join)
+        return Client(chosen, Folder(chosen.folder or default(join)), join).run()
+    except (BadJoin, FolderBusy, OSError) as error:
         log(str(error))
         return 1

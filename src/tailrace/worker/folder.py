@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import time
+
+from .joining import Join
 
 LOCK_PATIENCE_S = 10.0
 
 
 class FolderBusy(Exception):
     """Another worker, or the keeper of one that died, still uses the folder."""
+
+
+def default(join: Join) -> str:
+    """On a disk of this machine, also where homes are shared; one for each server, and ours."""
+    above = f"/var/tmp/tailrace-worker-{os.getuid()}"
+    os.makedirs(above, mode=0o700, exist_ok=True)
+    if os.lstat(above).st_uid != os.getuid() or os.path.islink(above):
+        raise FolderBusy(f"{above} is somebody else's; name another folder with --folder")
+    return os.path.join(above, hashlib.sha256(join.url.encode()).hexdigest()[:12])
 
 
 class Folder:

@@ -50,7 +50,7 @@ class KeeperLink:
             [sys.executable, "-I", "-S", "-c", code],
             stdin=subprocess.DEVNULL,
             pass_fds=(theirs.fileno(), self._lock_fd),
-            env=_without_token(),
+            env=_without_secrets(),
             start_new_session=True,
         )
         theirs.close()
@@ -104,5 +104,6 @@ class KeeperLink:
         kill_all_below(1.0)
 
 
-def _without_token() -> Dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name != "TAILRACE_TOKEN"}
+def _without_secrets() -> Dict[str, str]:
+    ours = ("TAILRACE_TOKEN", "TAILRACE_JOIN")
+    return {name: value for name, value in os.environ.items() if name not in ours}

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-from typing import List, Optional
-
-
-class BadOptions(Exception):
-    """Says what is wrong and what to do."""
+from typing import List
 
 
 def parse(args: List[str]) -> argparse.Namespace:
@@ -16,11 +11,11 @@ def parse(args: List[str]) -> argparse.Namespace:
         prog="tailrace worker", description="Takes tasks from a tailrace server and runs them here."
     )
     add = parser.add_argument
-    add("--server", required=True, metavar="URL", help="where to take tasks from")
-    add("--folder", required=True, metavar="DIR", help="the worker's own files")
-    add("--pool", default="local", metavar="NAME", help="the pool this machine belongs to")
+    add("--server", default=None, metavar="URL", help="where to take tasks from")
+    add("--folder", default=None, metavar="DIR", help="the worker's own files; else in /var/tmp")
+    add("--pool", default=None, metavar="NAME", help="the pool this machine belongs to")
     add("--lease", type=int, default=None, metavar="N", help="the lease it was started for")
-    add("--join", default=None, metavar="FILE", help="file with the token, readable by you alone")
+    add("--join", default=None, metavar="FILE", help="file with the join text, for you alone")
     add("--cores", type=float, default=None, metavar="N", help="for tasks; else all")
     add("--memory", type=int, default=None, metavar="BYTES", help="for tasks; else nearly all")
     add("--speed", type=_speed, default=1.0, metavar="X", help="beside other machines; else 1")
@@ -37,17 +32,3 @@ def _speed(text: str) -> float:
     if not 0 < value < float("inf"):
         raise ValueError(text)
     return value
-
-
-def token(join: Optional[str]) -> str:
-    """From the environment, or from a file that nobody else can read."""
-    if join is None:
-        return os.environ.get("TAILRACE_TOKEN", "")
-    try:
-        mode = os.stat(join).st_mode
-        if mode & 0o077:
-            raise BadOptions(f"{join} can be read by others; run: chmod 600 {join}")
-        with open(join, encoding="utf-8") as file:
-            return file.readline().strip()
-    except OSError as error:
-        raise BadOptions(f"the token cannot be read from {join}: {error.strerror}") from None

@@ -1,4 +1,4 @@
-"""What went wrong in a bag, as far as it still stands: for `tailrace status`."""
+"""What went wrong in a bag, as far as it still stands."""
 
 from __future__ import annotations
 

@@ -1,0 +1,78 @@
+"""A server in this process: store, desk, HTTP at its door, and workers of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from pathlib import Path
+from typing import Self
+
+from tailrace.server.app import App
+from tailrace.server.door import Door
+from tailrace.server.http import http_server
+from tailrace.server.local_pool import LocalPool
+from tailrace.server.lock import Owner
+from tailrace.server.world import World
+
+
+class Serving:
+    """Use as an async context. Its own secret is made anew each time, and lies in the folder."""
+
+    def __init__(
+        self,
+        folder: Path,
+        pools: tuple[LocalPool, ...],
+        door: Door,
+        *,
+        journal: bool = True,
+        check: bool = False,
+    ) -> None:
+        self._sock = door.listen()
+        self._door = door
+        self._pools = pools
+        terms = tuple(pool.terms for pool in pools)
+        try:
+            self.world = World(folder, terms, check=check, journal=journal)
+        except BaseException:
+            self._sock.close()
+            raise
+        port = self._sock.getsockname()[1]
+        self.here, self.elsewhere = door.here(port), door.elsewhere(port)
+        self.address = self.here.url
+        self._token = secrets.token_urlsafe(32)
+        self._kill = False
+
+    async def __aenter__(self) -> Self:
+        world = self.world
+        for pool in self._pools:
+            driver = pool.driver(world.folder, self.here.text(), self._token, world.machines.gone)
+            world.machines.drivers[pool.terms.name] = driver
+        world.lock.announce(self._owner())
+        self._http = http_server(App(world, self._token), self._door.certificate)
+        self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
+        world.begin()
+        return self
+
+    def _owner(self) -> Owner:
+        shown = self._door.certificate
+        pin = shown.key_pin() if shown is not None and shown.own else ""
+        return Owner(
+            address=self.here.url,
+            token=self._token,
+            fingerprint=self.here.fingerprint,
+            elsewhere=self.elsewhere.text(),
+            key_pin=pin,
+        )
+
+    async def __aexit__(self, *_: object) -> None:
+        """Workers first: their last results still find somebody to take them."""
+        await asyncio.to_thread(self.world.stop_machines, now=self._kill)
+        self.world.refuse_all()
+        self._http.should_exit = True
+        await self._serving
+        self.world.close()
+        self._sock.close()
+
+    def kill(self) -> None:
+        """Workers of this machine are not waited for."""
+        self._kill = True

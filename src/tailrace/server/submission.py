@@ -1,0 +1,125 @@
+"""A bag handed in over the wire: checked as if it had been read from a file here.
+
+What the client has checked already is checked again: the scheduler believes what it is told.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.checks import check_bag
+from tailrace.bag.rows import CHUNK, Kind, Rows, typed
+from tailrace.bag.spec import MOST_TASKS, BagSpec
+from tailrace.bag.tables import Origin
+from tailrace.bag.terms import Limits
+from tailrace.errors import BadInput
+from tailrace.scheduler.strategies import admit
+from tailrace.server import principals
+from tailrace.server.principals import Principal
+
+MOST_BODY = 128 * 1024 * 1024
+MOST_NUMBER = 2**53
+MOST_NAME = 200
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """A bag as `Bag.encode` writes it; `chunks` in base64."""
+
+    spec: BagSpec
+    chunks: list[bytes] = []
+
+
+class Submitted(msgspec.Struct, frozen=True):
+    bag: int
+    name: str
+    count: int
+
+
+def checked(asked: Submission, who: Principal) -> Bag:
+    """The bag, or BadInput with what is wrong with it."""
+    spec = asked.spec
+    if spec.files == "staged" and who.kind is not principals.Kind.OWNER:
+        raise BadInput(
+            "its files would have to travel to the server, which they cannot yet",
+            remedy='Leave out inputs and outputs (files = "here"): its tasks then run in the '
+            "folder of that name on each machine, which must be shared.",
+        )
+    _check_numbers(spec)
+    _check_chunks(asked)
+    try:
+        bag = check_bag(spec, asked.chunks, Origin(spec.source), unused_ok=True, admit=admit)
+        for index in (0, bag.count - 1):
+            bag.task(index)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        raise BadInput(f"the bag cannot be used: {error}") from error
+    return bag
+
+
+def _check_numbers(spec: BagSpec) -> None:
+    """Those that a file's reader would have refused."""
+    if not 0 < len(spec.name) <= MOST_NAME or not spec.folder.startswith("/"):
+        raise BadInput("a bag has a name, and the whole path of its folder")
+    if any(not axis for axis in spec.axes):
+        raise BadInput("an axis without a column")
+    counts = [column.count for axis in spec.axes for column in axis]
+    if any(not 0 < count <= MOST_TASKS for count in counts):
+        raise BadInput(f"a column has 1 to {MOST_TASKS:,} values")
+    if any(column.count != axis[0].count for axis in spec.axes for column in axis):
+        raise BadInput("columns that are zipped are of one length")
+    if not 0 < _size(spec) <= MOST_TASKS:
+        raise BadInput(f"a bag has 1 to {MOST_TASKS:,} tasks")
+    for what, number in _numbers(spec):
+        if number is not None and not 0 <= number <= MOST_NUMBER:
+            raise BadInput(f"{what} is {number}, which is below 0 or beyond all reason")
+
+
+def _size(spec: BagSpec) -> int:
+    size = 1
+    for axis in spec.axes:
+        size *= axis[0].count
+    return size
+
+
+def _numbers(spec: BagSpec) -> list[tuple[str, int | float | None]]:
+    limits: Limits = spec.limits
+    growth = spec.growth
+    return [
+        *((f"needs.{name}", amount) for name, amount in spec.needs.items()),
+        *((f"budget.{unit}", amount) for unit, amount in spec.budget.items()),
+        *((f"retries.{name}", getattr(spec.retries, name)) for name in RETRIES),
+        *((f"limits.{name}", getattr(limits, name)) for name in limits.__struct_fields__),
+        *((name, getattr(spec, name)) for name in NUMBERS),
+        ("growth.factor", None if growth is None else growth.factor),
+    ]
+
+
+RETRIES = ("task_failed", "over_limit", "host_failed", "lost", "expired")
+NUMBERS = ("seed", "deadline_us", "timeout_us", "max_failures", "round_us", "keep_output",
+           "grace_us")  # fmt: skip
+
+
+def _check_chunks(asked: Submission) -> None:
+    """All rows are there, and are rows: one that is not would be found when it is sent."""
+    columns = [column for axis in asked.spec.axes for column in axis]
+    rows = [column for column in columns if isinstance(column, Rows)]
+    if len(rows) > 1 or any(len(one.kinds) != len(one.columns) for one in rows):
+        raise BadInput("a bag has the rows of one file at most, each column with its kind")
+    total = sum(one.count for one in rows)
+    wanted = -(-total // CHUNK)
+    if len(asked.chunks) != wanted:
+        raise BadInput(f"{total:,} rows come in {wanted} chunks, not in {len(asked.chunks)}")
+    for k, chunk in enumerate(asked.chunks):
+        _check_chunk(chunk, k, min(CHUNK, total - k * CHUNK), rows[0].kinds)
+
+
+def _check_chunk(chunk: bytes, k: int, count: int, kinds: tuple[Kind, ...]) -> None:
+    try:
+        rows = msgspec.msgpack.decode(chunk, type=list[list[str]])
+        if len(rows) != count:
+            raise ValueError(f"{len(rows)} rows, not {count}")
+        for row in rows:
+            for cell, kind in zip(row, kinds, strict=True):
+                typed(cell, kind)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise BadInput(f"chunk {k} does not hold the rows of the bag: {error}") from None

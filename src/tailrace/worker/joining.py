@@ -1,0 +1,99 @@
+"""The join text: in one line all that a caller needs to know of a server.
+
+    https://TOKEN@HOST:PORT#FINGERPRINT
+
+The fingerprint, SHA-256 of the server's own certificate, is left out where there is none: on
+loopback, and where the certificate is one that everybody trusts. The text holds a token, so it
+comes from the environment or from a file that nobody else can read, never from a command line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import List, NamedTuple, Optional
+from urllib.parse import urlsplit
+
+BESIDE = "worker.join"  # beside worker.pyz, on a home that machines share
+
+
+class BadJoin(Exception):
+    """Says what is wrong and what to do."""
+
+
+class Join(NamedTuple):
+    url: str
+    token: str = ""
+    fingerprint: str = ""
+
+    def text(self) -> str:
+        scheme, _, rest = self.url.partition("://")
+        token = f"{self.token}@" if self.token else ""
+        return f"{scheme}://{token}{rest}" + (f"#{self.fingerprint}" if self.fingerprint else "")
+
+
+def parse(text: str) -> Join:
+    """The text itself is in no message: it is secret."""
+    text = text.strip()
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise BadJoin("the address of the server cannot be read; it is https://HOST:PORT") from None
+    if parts.scheme not in ("http", "https") or not host or "\n" in text:
+        raise BadJoin("the address of a server is https://HOST:PORT, or http:// on loopback")
+    fingerprint = parts.fragment.lower().replace(":", "")
+    if fingerprint and not re.fullmatch("[0-9a-f]{64}", fingerprint):
+        raise BadJoin("a fingerprint has 64 hexadecimal digits; copy the whole line again")
+    if fingerprint and parts.scheme == "http":
+        raise BadJoin("an http:// address has no certificate, so no fingerprint either")
+    shown = f"[{host}]" if ":" in host else host
+    place = shown if port is None else f"{shown}:{port}"
+    url = f"{parts.scheme}://{place}{parts.path.rstrip('/')}"
+    return Join(url, parts.username or "", fingerprint)
+
+
+def read(path: str) -> str:
+    """The first line of a file that is nobody else's."""
+    try:
+        if os.stat(path).st_mode & 0o077:
+            raise BadJoin(f"{path} can be read by others; run: chmod 600 {path}")
+        with open(path, encoding="utf-8") as file:
+            return file.readline().strip()
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise BadJoin(f"{path} cannot be read: {why}") from None
+
+
+def found(server: Optional[str], file: Optional[str]) -> Join:
+    """How a worker is told: by a file, by the environment, or by the file beside worker.pyz. With
+    `--server` it needs no more than a token from there."""
+    text = _text(file)
+    if "://" in text:
+        join = parse(text)
+        return join._replace(url=parse(server).url) if server else join
+    if server is None:
+        raise BadJoin(
+            "no server is named; give its join text in TAILRACE_JOIN, in a file named by --join, "
+            f"or in {BESIDE} beside worker.pyz"
+        )
+    given = parse(server)
+    if given.token:
+        raise BadJoin("a token on the command line can be read by anybody; give it in a file")
+    return given._replace(token=text)
+
+
+def _text(file: Optional[str]) -> str:
+    if file is not None:
+        return read(file)
+    given = os.environ.get("TAILRACE_JOIN") or os.environ.get("TAILRACE_TOKEN")
+    if given:
+        return given.strip()
+    beside = [path for path in _places() if os.path.exists(path)]
+    return read(beside[0]) if beside else ""
+
+
+def _places() -> List[str]:
+    program = os.path.abspath(sys.argv[0])
+    return [os.path.join(os.path.dirname(program), BESIDE)] if program.endswith(".pyz") else []
