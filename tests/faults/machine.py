@@ -173,6 +173,25 @@ class Machine:
         if order.get("outputs"):
             doing = self._staged(start, doing)
         world.engine.after(doing.lasts_us, self._end, self.life, start.attempt, doing)
+        if world.engine.chance(0.5):
+            self._tell_later(self.life, start.attempt, doing, world.engine.now)
+
+    def _tell_later(self, life: int, attempt: int, doing: Doing, began: int) -> None:
+        engine = self.world.engine
+        wait = engine.between(1, max(doing.lasts_us, 2))
+        engine.after(wait, self._tell, life, attempt, doing, began)
+
+    def _tell(self, life: int, attempt: int, doing: Doing, began: int) -> None:
+        """It says how far it is, or something that nobody understands."""
+        if life != self.life or attempt not in self.doing or self.agent is None:
+            return
+        engine = self.world.engine
+        ran = engine.now - began
+        done = None if engine.chance(0.1) else min(ran / doing.lasts_us, 1.0)
+        report = {"attempt": attempt, "done": done, "ran_us": ran, "text": "so far"}
+        self.world.oracle.told(attempt, done)
+        self._input(life, self.agent.progressed, [report])
+        self._tell_later(life, attempt, doing, began)
 
     def _staged(self, start: fx.Start, doing: Doing) -> Doing:
         """It writes its outputs at once, but whole they are only at its end."""

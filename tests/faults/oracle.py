@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from tailrace.pools.terms import Late, Pool
+from tailrace.scheduler.events import Progress
 from tailrace.scheduler.journal import replay
 from tailrace.scheduler.rows import STANDING
 from tailrace.server.protocol import WorkReply
@@ -31,6 +32,7 @@ class Rule(StrEnum):
     NO_ORPHAN = "no machine runs on whose lease does not stand in the tables"
     PUBLISHED = "the outputs of each accepted result are at their targets, and no others"
     BUDGET = "no bag costs more than its budget"
+    TOLD = "an attempt is believed to be so far as its task said, on its own host"
     REPLAY = "the journal replays to the same decisions"
     QUIET = "when the faults stop, everything comes to its end"
     SOUND = "the product raises no error and breaks no invariant"
@@ -81,6 +83,7 @@ class Oracle:
         self.ends: dict[int, int] = {}  # of each lease, by the wall
         self.runs: dict[int, Run] = {}
         self.running: dict[Task, list[int]] = defaultdict(list)
+        self.progress: dict[int, list[float | None]] = defaultdict(list)  # what tasks said
         self.forgot = 0
 
     # what the tables say
@@ -177,6 +180,9 @@ class Oracle:
         run.ended = outcome
         self.running[run.bag, run.index].remove(attempt)
 
+    def told(self, attempt: int, done: float | None) -> None:
+        self.progress[attempt].append(done)
+
     def killed(self, attempt: int) -> None:
         self.ended(attempt, "killed")
 
@@ -222,6 +228,15 @@ class Oracle:
         pages = (body for (body,) in link.execute("SELECT body FROM journal ORDER BY n"))
         for number, step in enumerate(replay(pages)):
             hold(step.same, Rule.REPLAY, f"step {number}: {step.event} gave {step.decisions}")
+            if isinstance(step.event, Progress):
+                self._believed(step.event)
+
+    def _believed(self, event: Progress) -> None:
+        true = event.done in self.progress[event.attempt]
+        run = self.runs.get(event.attempt)
+        hold(true and run is not None, Rule.TOLD, f"{event}, said was {self.progress}")
+        assert run is not None
+        hold(run.host == event.host, Rule.TOLD, f"{event}, but it ran on {run.host}")
 
 
 def hold(true: bool, rule: Rule, found: str) -> None:

@@ -13,7 +13,7 @@ import msgspec
 
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.decisions import AnyDecision, Assign
-from tailrace.scheduler.events import Ended, HostSilent
+from tailrace.scheduler.events import Ended, HostSilent, Progress
 from tailrace.scheduler.journal import check_of
 from tailrace.server.batch import Batch
 from tailrace.server.cycle import CannotCommit, Cycle
@@ -148,6 +148,16 @@ class GivesUpTheSilent(Desk):
         return super()._handle(event, now)
 
 
+class MixesUpTasks(Desk):
+    """What one task tells is believed of the newest on its host."""
+
+    def _handle(self, event: Any, now: int) -> Any:
+        if isinstance(event, Progress):
+            newest = max(self.scheduler.state.hosts[event.host].live)
+            event = msgspec.structs.replace(event, attempt=newest)
+        return super()._handle(event, now)
+
+
 class KeepsWorkers(Desk):
     """A worker whose lease is over is not told so, and stays."""
 
@@ -251,5 +261,6 @@ FAULTS = {
     "loser-published": plant(Rule.PUBLISHED, porter=PublishesLosers),
     "publication-pretended": plant(Rule.PUBLISHED, porter=PretendsToPublish),
     "all-affordable": plant(Rule.BUDGET, affordable=always_affordable, check=False),
+    "progress-mixed-up": plant(Rule.TOLD, desk=MixesUpTasks),
     "decision-misnoted": plant(Rule.REPLAY, desk=Misnotes),
 }

@@ -32,6 +32,16 @@ def test_large_run_times_that_differ_little_keep_their_spread() -> None:
     assert times.deviation_us == 1.0
 
 
+def test_what_is_done_of_the_tasks_left_is_not_left() -> None:
+    times = RunTimes()
+    for run in (90, 110):
+        times.add(run)
+    whole, part = time_left(times, 1, 4), time_left(times, 1, 4, begun=0.75)
+    assert whole is not None and part is not None
+    assert (whole.mean_us, part.mean_us) == (100, 25)
+    assert part.high_us - part.low_us < whole.high_us - whole.low_us
+
+
 def test_nothing_is_known_before_the_first_run() -> None:
     times = RunTimes()
     assert (times.count, times.mean_us, times.deviation_us, times.recent_us) == (0, 0, 0, 0)

@@ -24,6 +24,7 @@ from tailrace.scheduler.events import (
     Measured,
     Offer,
     OfferWithdrawn,
+    Progress,
     Restarted,
     TasksArrived,
     Tick,
@@ -111,6 +112,9 @@ class Stage:
 
     def fail(self, sent: Assign, *, exit: int = 1, text: str = "no") -> list[AnyDecision]:
         return self.end(sent, Outcome.TASK_FAILED, exit=exit, text=text)
+
+    def progress(self, sent: Assign, done: float | None, host: str, run_us: int) -> None:
+        assert self.tell(Progress(sent.attempt, host, done, run_us)) == []
 
     def pass_trial(self, host: str) -> None:
         """The first task on a kind of host, out of the way."""

@@ -150,6 +150,13 @@ class AnythingGoes(RuleBasedStateMachine):
             self.stage.end(one, outcome, exit=exit, run_us=run, limit=limit, text="oh 12")
             self._note()
 
+    @precondition(lambda self: self.sent)
+    @rule(data=st.data(), done=st.one_of(st.none(), st.floats(0, 1)),
+          run=st.integers(0, 3 * SECOND))  # fmt: skip
+    def progress(self, data: Any, done: float | None, run: int) -> None:
+        one = data.draw(st.sampled_from(self.sent))
+        self.stage.progress(one, done, one.host, run)
+
     @rule(bag=st.integers(1, 3), change=st.sampled_from(list(Change)), tasks=st.integers(0, 12))
     def owner(self, bag: int, change: Change, tasks: int) -> None:
         self.stage.change(bag, change, *range(tasks), why="so he wished")

@@ -32,6 +32,7 @@ class Walk:
             (40, self.offer),
             (60, self.end_live),
             (4, self.end_old),
+            (10, self.progress),
             (3, self.silent),
             (1, self.withdraw),
             (2, self.owner),
@@ -100,6 +101,13 @@ class Walk:
         limit = "memory" if outcome is Outcome.OVER_LIMIT else ""
         run = r.choice([1000, 50_000, SECOND])
         self.stage.end(one, outcome, exit=r.randint(1, 2), run_us=run, limit=limit, text="x 1")
+
+    def progress(self) -> None:
+        """Mostly of one that is out; from its host, or from any."""
+        if self.sent:
+            one, r = self.random.choice(self.sent[-8:]), self.random
+            done = r.choice([None, 0.0, r.random(), 1.0])
+            self.stage.progress(one, done, r.choice([one.host, *NAMES]), run_us=self.stage.now)
 
     def silent(self) -> None:
         self.stage.silent(self.random.choice(NAMES))

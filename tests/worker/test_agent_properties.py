@@ -97,6 +97,11 @@ class AgentMachine(RuleBasedStateMachine):
         }
         self.carry_out(self.agent.ended(attempt, result, self.now))
 
+    @rule(attempts=st.lists(numbers, max_size=5), done=st.floats(0, 1))
+    def tasks_tell(self, attempts: list[int], done: float) -> None:
+        reports = [{"attempt": n, "done": done, "ran_us": self.now} for n in attempts]
+        self.carry_out(self.agent.progressed(reports, self.now))
+
     @rule()
     def crash(self) -> None:
         """What is on disk stays; a sane server sends nothing of the old session again."""
@@ -123,6 +128,8 @@ class AgentMachine(RuleBasedStateMachine):
         assert len({*results, *held}) == len(results) + len(held)
         assert {*results, *held} == set(self.agent.held)
         assert len(results) <= 1 or sum(len(r["stdout"]) for r in call.body["results"]) <= 4 << 20
+        told = [report["attempt"] for report in call.body["progress"]]
+        assert set(told) <= set(self.agent.running), "of what runs alone"
         self.in_hand = call.seq
         self.seqs.append(call.seq)
         self.sent = {**getattr(self, "sent", {}), call.seq: results}

@@ -16,6 +16,7 @@ changes; each event has one short function here, the rules stand in the modules 
     brakes     what keeps a broken bag from doing harm
     leases     wanted machines and those there are
     money      what they cost
+    progress   tasks that tell how far they are
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tailrace.scheduler import (
     invariants,
     leases,
     offers,
+    progress,
     rounds,
     strategies,
 )  # fmt: skip
@@ -48,6 +50,7 @@ from tailrace.scheduler.events import (
     LeaseState,
     Offer,
     OfferWithdrawn,
+    Progress,
     Restarted,
     TasksArrived,
     Tick,
@@ -73,6 +76,7 @@ class Scheduler:
             OfferWithdrawn: offer_withdrawn,
             HostSilent: host_silent,
             Ended: endings.ended,
+            Progress: progress.told,
             LeaseChanged: lease_changed,
             Tick: ticked,
         }

@@ -137,6 +137,8 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         host.plain[bag.id] -= 1
     else:
         del host.plain[bag.id]
+    if attempt.reached is not None:
+        del bag.telling[number]
     live = bag.live.pop(index)
     if len(live) > 1:
         bag.live[index] = tuple(other for other in live if other is not attempt)

@@ -106,6 +106,17 @@ class Ended(Event, frozen=True):
     measured: Measured = Measured()
 
 
+class Progress(Event, frozen=True):
+    """How far an attempt is, as its task told its host. Not durable, and nothing waits for it."""
+
+    attempt: int
+    host: str
+    done: float | None  # from 0 to 1; None: what it wrote is not understood, and `text` says why
+    ran_us: int = 0  # until then
+    cpu_us: int = 0  # used until then; 0: not measured
+    text: str = ""  # what it says beside
+
+
 class LeaseChanged(Event, frozen=True):
     lease: int
     state: LeaseState
@@ -126,6 +137,7 @@ AnyEvent = (
     | OfferWithdrawn
     | HostSilent
     | Ended
+    | Progress
     | LeaseChanged
     | Tick
 )

@@ -6,7 +6,7 @@ from tailrace.bag import strategies
 from tailrace.bag.needs import describe, lacking
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
-from tailrace.scheduler import brakes, doubts, fleet, money, others
+from tailrace.scheduler import brakes, doubts, fleet, money, others, progress
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
@@ -182,6 +182,7 @@ def _out(state: State, bag: Bag, attempt: Attempt, now: int) -> str:
     doing = f"being ended ({attempt.dropping})" if attempt.dropping else "out"
     late = ", past its time-out" if attempt.expired else ""
     line = f"Attempt {attempt.attempt} is {doing} on {attempt.host} since {since:.1f} s{late}"
+    line += progress.describe(attempt, now)
     if state.hosts[attempt.host].present:
         return f"{line}."
     wait = "" if bag.terms.repeatable else ", and no second one is sent while it may still run"

@@ -22,14 +22,26 @@ def check(state: State) -> None:
         _check_host(state, host)
     for number, attempt in state.attempts.items():
         _hold(attempt in state.bags[attempt.bag].live[attempt.index], f"attempt {number} unlisted")
+        _check_progress(state, attempt)
     lively = sum(len(host.live) for host in state.hosts.values())
     _hold(lively == len(state.attempts), f"{lively} attempts on hosts, {len(state.attempts)} live")
     _check_leases(state)
 
 
+def _check_progress(state: State, attempt: Attempt) -> None:
+    number, reached = attempt.attempt, attempt.reached
+    tells = number in state.bags[attempt.bag].telling
+    _hold(tells == (reached is not None), f"attempt {number}: telling adrift")
+    if reached is not None:
+        _hold(0 <= reached.done <= 1, f"attempt {number} is {reached.done} done")
+        _hold(reached.at_us <= state.now, f"attempt {number} tells of times to come")
+
+
 def _check_tasks(bag: Bag) -> None:
     undone = [index for index in bag.live if index not in bag.done]
     waiting = [index for index in bag.troubles if index not in bag.live]
+    telling = [attempt.index for attempt in bag.telling.values() if attempt.index not in bag.live]
+    _hold(not telling, f"bag {bag.id}: tasks {telling} tell, but are not out")
     known = bag.done.count + len(undone) + len(waiting)
     sent = bag.fresh.sent
     _hold(known == sent, f"bag {bag.id}: {sent} sent, but {known} accounted for")

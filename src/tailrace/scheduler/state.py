@@ -12,6 +12,7 @@ from tailrace.bag.needs import Amounts
 from tailrace.bag.order import Listed, Order, order_of
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Limits, Terms
+from tailrace.knowledge.progress import Reached
 from tailrace.knowledge.runtimes import RunTimes
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.bits import AllBits, Bits
@@ -42,6 +43,8 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     timeout_us: int | None = None
     expired: bool = False  # another may be sent; a result of this one still counts
     dropping: Outcome | None = None  # how its end will be booked
+    reached: Reached | None = None  # how far it is, if its task tells
+    unreadable: str = ""  # why the last that it told is not understood
 
 
 class Trouble:
@@ -131,6 +134,7 @@ class Bag:
         self.failed = Bits(terms.count if failed else 0, failed)  # made when a task first fails
         self.requeue = Requeue()
         self.live: dict[int, tuple[Attempt, ...]] = {}  # by task
+        self.telling: dict[int, Attempt] = {}  # those of them that told how far they are
         self.troubles: dict[int, Trouble] = {}
         self.trials: dict[str, Trial | None] = {}  # by kind of host; None: passed
         self.like_sign = ""

@@ -31,6 +31,7 @@ from tailrace.scheduler.events import (
     Measured,
     Offer,
     OfferWithdrawn,
+    Progress,
     Restarted,
     Tick,
 )
@@ -40,7 +41,7 @@ from tailrace.scheduler.state import Attempt
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
-from tailrace.server.protocol import Start, WorkReply, WorkRequest, WorkResult
+from tailrace.server.protocol import Start, WorkProgress, WorkReply, WorkRequest, WorkResult
 from tailrace.server.store import Store
 
 SCAN_US = SECOND_US  # how often silence is looked for
@@ -204,6 +205,8 @@ class Desk:
         if fresh:
             self._close_old_attempts(call, now)
         self._take_results(call, now)
+        if request.progress:
+            self._take_progress(request, now)
         self._end_dropped(call, now)
         self._supersede(request.host)
         if self._stop(request) is None:
@@ -254,6 +257,17 @@ class Desk:
     @staticmethod
     def _text(result: WorkResult) -> str:
         return "" if result.outcome is Outcome.SUCCEEDED else result.text()
+
+    def _take_progress(self, request: WorkRequest, now: int) -> None:
+        """Only what is new, of what is out there: the journal is spared the rest."""
+        live = self.scheduler.state.hosts[request.host].live
+        for told in request.progress:
+            attempt = live.get(told.attempt)
+            if attempt is not None and _is_new(attempt, told):
+                progress = Progress(
+                    told.attempt, request.host, told.done, told.ran_us, told.cpu_us, told.text
+                )
+                self._handle(progress, now)
 
     def _end_dropped(self, call: Call, now: int) -> None:
         """A dropped attempt the worker does not have (any more) is over."""
@@ -395,6 +409,12 @@ class Desk:
         if lease is None:
             return f"lease {request.lease} is over"
         return None if lease.state in STANDING else f"lease {request.lease} is over: {lease.why}"
+
+
+def _is_new(attempt: Attempt, told: WorkProgress) -> bool:
+    if told.done is None:
+        return told.text != attempt.unreadable
+    return attempt.reached is None or told.ran_us > attempt.reached.ran_us
 
 
 def _inputs(task: Task) -> list[Any]:

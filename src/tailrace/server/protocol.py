@@ -18,6 +18,8 @@ REPORTED = (
     Outcome.CANCELLED,
 )  # the others are ours to say
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]  # what every JSON and SQL can hold
+MOST_PROGRESS = 1000  # reports in one call
+MOST_TEXT = 200  # characters of what a task says beside how far it is
 NULL = msgspec.Raw(b"null")
 
 
@@ -52,6 +54,16 @@ class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
         return lines[-1].strip()[:400]
 
 
+class WorkProgress(msgspec.Struct, frozen=True):
+    """How far a running attempt is; without `done`, why what its task wrote is not understood."""
+
+    attempt: Count
+    done: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    ran_us: Count = 0
+    cpu_us: Count = 0
+    text: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)] = ""
+
+
 class WorkRequest(msgspec.Struct, frozen=True):
     protocol: int
     host: str
@@ -66,7 +78,7 @@ class WorkRequest(msgspec.Struct, frozen=True):
     lease: Count | None = None
     about: dict[str, Any] = {}
     speed: Annotated[float, msgspec.Meta(gt=0, lt=1e9)] = 1.0
-    progress: list[Any] = []
+    progress: Annotated[list[WorkProgress], msgspec.Meta(max_length=MOST_PROGRESS)] = []
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):

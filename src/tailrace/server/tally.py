@@ -9,6 +9,7 @@ from tailrace.scheduler.brakes import sign
 from tailrace.scheduler.decisions import Settle
 from tailrace.scheduler.events import Measured
 from tailrace.scheduler.money import committed, spent
+from tailrace.scheduler.progress import begun
 from tailrace.scheduler.state import Bag, State
 from tailrace.server.protocol import WorkResult
 
@@ -20,7 +21,8 @@ def tally(state: State, bag: Bag) -> dict[str, Any]:
         "failed": bag.failed.count,
         "running": min(len(bag.live), slots),  # the others lie ready on their hosts
     }
-    left = time_left(bag.times, bag.terms.count - bag.done.count, slots)
+    undone = bag.terms.count - bag.done.count
+    left = time_left(bag.times, undone, slots, begun(bag) if bag.telling else 0.0)
     if left is not None:
         told["left"] = [left.low_us, left.mean_us, left.high_us]
     money = _money(state, bag)

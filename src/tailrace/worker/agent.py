@@ -24,6 +24,7 @@ from .life import Life
 from .line import BACKOFF_LIMIT, SECOND, Line
 from .results import about_bytes, unstarted, without_content
 from .room import ONE_CORE, Room
+from .tidings import Tidings
 
 PROTOCOL = 1
 GATHER = SECOND // 4  # how long results are gathered while plenty is queued
@@ -81,6 +82,7 @@ class Agent:
         self.kept: Dict[int, Json] = {result["attempt"]: result for result in spooled}
         self.gone: Optional[Exit] = None
         self._line = Line(f"{identity.get('host')}/{session}", now)
+        self._tidings = Tidings()
         self._terms: Dict[str, Json] = {}
         self._wait_s = self._contact_s = wait_s
         self._life = Life(now, idle_after_s, ends_at)
@@ -107,6 +109,7 @@ class Agent:
         effects: Effects = []
         carried = self._line.carried
         self._line.hang_up()
+        self._tidings.heard()
         if self._at_most is not None and carried:
             self._at_most = None if self._at_most >= PLENTY else 2 * self._at_most
         self._hear(reply)
@@ -138,6 +141,7 @@ class Agent:
             return []
         effects: Effects = []
         if status in UNREADABLE:
+            self._tidings.heard()  # perhaps it was that: nothing is lost by it
             self._send_less(self._line.carried, f"{status} {why}".strip(), effects)
         self._fail_call(retry_after_s, now)
         if status in REFUSALS:
@@ -161,6 +165,7 @@ class Agent:
             if run is None:
                 continue
             self._leave_room(attempt, run)
+            self._tidings.forget(attempt)
             self._lately_us += (int(result.get("run_us") or 0) - self._lately_us) // 4
             if run.ended_as is not None and result["outcome"] not in AS_IT_IS:
                 result = dict(result, outcome=run.ended_as, limit=None)
@@ -168,6 +173,13 @@ class Agent:
         if self._leave_by is not None and not self.running:
             self._leave_by = min(self._leave_by, now + LEAVE_WITHIN)
         return self._settle(effects, now)
+
+    def progressed(self, reports: Iterable[Json], now: int) -> Effects:
+        """Tasks tell how far they are."""
+        if self.gone:
+            return []
+        self._tidings.take(report for report in reports if report["attempt"] in self.running)
+        return self._settle([], now)
 
     def stopping(self, why: str, now: int) -> Effects:
         """SIGTERM, or the end of life: end what runs as preempted, report, exit."""
@@ -368,6 +380,7 @@ class Agent:
     def _fail_call(self, retry_after_s: Optional[float], now: int) -> None:
         limit = BACKOFF_LIMIT if self._leaving is None else FAREWELL_BACKOFF
         self._line.failed(now, retry_after_s, limit)
+        self._tidings.unheard()
         if self.kept:
             self._fresh_since = now if self._fresh_since is None else self._fresh_since
 
@@ -375,7 +388,8 @@ class Agent:
         line = self._line
         news = None if self._fresh_since is None else self._news_due(self._fresh_since)
         if line.in_hand is not None:
-            return None if news is None else max(news, line.may_be_pushed_aside_at(news))
+            due = news if self._leaving is not None else _first(news, self._tidings.due())
+            return None if due is None else max(due, line.may_be_pushed_aside_at(due))
         if self._leaving is not None and self.running and news is None:
             return None  # the farewell comes when they have ended
         return max(line.not_before, self._park_at if news is None else news)
@@ -396,7 +410,8 @@ class Agent:
         seq = line.make(frozenset(result["attempt"] for result in results), wait_s, now)
         # What did not fit goes with the next call, made as soon as this one is answered.
         self._fresh_since = now - GATHER if rest else None
-        effects.append(Call(seq, self._body(seq, results, rest, wait_s)))
+        progress = self._tidings.carry(now)
+        effects.append(Call(seq, self._body(seq, results, rest, progress, wait_s)))
 
     def _results_to_send(self) -> Tuple[List[Json], List[int]]:
         results: List[Json] = []
@@ -408,7 +423,9 @@ class Agent:
             results.append(result)
         return results, list(self.kept)[len(results) :]
 
-    def _body(self, seq: int, results: List[Json], rest: List[int], wait_s: float) -> Json:
+    def _body(
+        self, seq: int, results: List[Json], rest: List[int], progress: List[Json], wait_s: float
+    ) -> Json:
         capacity = self.room.capacity
         if self._leaving is not None:
             capacity = dict.fromkeys(capacity, 0)
@@ -420,7 +437,13 @@ class Agent:
             capacity=capacity,
             held=[*self.queued, *self.running, *rest],
             results=results,
-            progress=[],
+            progress=progress,
             wait_s=wait_s,
         )
         return body
+
+
+def _first(one: Optional[int], other: Optional[int]) -> Optional[int]:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)

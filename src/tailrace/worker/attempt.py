@@ -42,6 +42,7 @@ class Attempt:
         self.outcome: Optional[str] = None  # when the worker ended it
         self.limit: Optional[str] = None
         self.kill_at: Optional[float] = None
+        self.progress_mark = (0, 0)  # time and size of its file when it was read last
         self.looks = 0
         self.look_at = 0.0
 

@@ -190,6 +190,8 @@ class Client:
             if "attempt" in message:
                 self._from_keeper[id(message)] = line
                 ended.append((message["attempt"], message))
+            elif "progress" in message:
+                self._do(self._agent.progressed(message["progress"], microseconds()))
             elif self._cpu is not None and self._cpu.used(message["used_us"], microseconds()):
                 why = f"tasks used next to no CPU for {self._options.idle_cpu:g} s"
                 self._do(self._agent.stopping(why, microseconds()))

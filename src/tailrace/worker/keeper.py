@@ -32,6 +32,7 @@ from .limits import Limits
 from .linux import become_subreaper
 from .orphans import Orphans
 from .pipe import Lines, Outbox
+from .progress import Onlooker
 from .results import unstarted
 from .ring import Ring
 from .room import Room
@@ -59,6 +60,7 @@ class Keeper:
         self._tree = tree.Tree(os.getpid())
         self._orphans = Orphans(self._tree, self._births)
         self._limits = Limits(self._tree)
+        self._onlooker = Onlooker(self._tree)
         self._asked_to_end = False  # by a SIGTERM to all processes of this machine or job
         self._send_by: Optional[float] = None
         self._usage_every = 0.0
@@ -174,6 +176,7 @@ class Keeper:
                 attempt.order, attempt.terms, attempt.needs, attempt.gpus
             )
             env["TAILRACE_RESULT"] = slot.result_path
+            env["TAILRACE_PROGRESS"] = slot.progress_path
             program = attempt.program(env)
             attempt.pid = self._launch(attempt, program)
         except Exception as error:
@@ -292,6 +295,9 @@ class Keeper:
 
     def _watch(self) -> None:
         self._limits.look(self._by_pid.values(), self._orphans.of)
+        told = self._onlooker.look(self._by_pid.values(), self._orphans.of)
+        if told:
+            self._outbox.put({"progress": told})
         if self._usage_every and self._by_pid and time.monotonic() >= self._usage_at:
             self._usage_at = time.monotonic() + self._usage_every
             running = tree.below(self._by_pid, self._tree.look())

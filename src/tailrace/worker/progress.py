@@ -1,0 +1,103 @@
+"""How far tasks are: what they write to `$TAILRACE_PROGRESS`, looked at now and then.
+
+The keeper is never woken for it: limits wake it twice in a second while anything runs. A look is
+one call for each running task, and there is one in a second; short tasks are hardly ever seen.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import time
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+
+from . import tree
+from .attempt import Attempt
+
+EVERY_S = 1.0
+READ_BYTES = 1024  # of the end: who appends lines is understood as well
+TEXT_CHARACTERS = 200
+_NUMBER = r"\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+"
+_FORM = re.compile(rf"({_NUMBER})\s*(?:(%)|/\s*({_NUMBER}))?(?![\w.])[\s:,;-]*(.*)")
+_OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+Json = Dict[str, Any]
+OrphansOf = Callable[[int], List[int]]
+
+
+class NotUnderstood(Exception):
+    """Says in a few words why."""
+
+
+class Onlooker:
+    def __init__(self, family: tree.Tree) -> None:
+        self._tree = family
+        self._next = 0.0
+
+    def look(self, attempts: Iterable[Attempt], orphans_of: OrphansOf) -> List[Json]:
+        """What is new, as the work call carries it."""
+        now = time.monotonic()
+        if now < self._next:
+            return []
+        self._next = now + EVERY_S
+        found = [(attempt, _news_of(attempt)) for attempt in attempts]
+        new = [(attempt, news) for attempt, news in found if news is not None]
+        parents = self._tree.look() if new else {}
+        for attempt, news in new:
+            family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
+            news["ran_us"] = max(int(now * 1_000_000) - attempt.started_us, 1)
+            news["cpu_us"] = sum(map(tree.cpu_us, family))
+        return [news for _, news in new]
+
+
+def _news_of(attempt: Attempt) -> Optional[Json]:
+    """None when nothing was written since the last look."""
+    assert attempt.slot is not None
+    path = attempt.slot.progress_path
+    try:
+        there = os.lstat(path)
+    except OSError:
+        return None
+    mark = (there.st_mtime_ns, there.st_size)
+    if mark == attempt.progress_mark:
+        return None
+    attempt.progress_mark = mark
+    try:
+        line = _last_line(path, there)
+        if not line:
+            return None  # it is just being written
+        done, text = understand(line)
+    except NotUnderstood as error:
+        return {"attempt": attempt.id, "done": None, "text": str(error)[:TEXT_CHARACTERS]}
+    return {"attempt": attempt.id, "done": done, "text": text}
+
+
+def _last_line(path: str, there: os.stat_result) -> str:
+    if not stat.S_ISREG(there.st_mode):
+        raise NotUnderstood("it is not a file")
+    try:
+        fd = os.open(path, _OPEN)
+    except OSError as error:
+        raise NotUnderstood(f"it cannot be read: {error.strerror}") from None
+    try:
+        data = os.pread(fd, READ_BYTES, max(0, there.st_size - READ_BYTES))
+    finally:
+        os.close(fd)
+    lines = data.decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def understand(line: str) -> Tuple[float, str]:
+    """`0.37`, `37 %` or `370/1000`, and a text after it: the share, and the text."""
+    found = _FORM.fullmatch(line)
+    if found is None:
+        raise NotUnderstood(f"{_said(line)} is not such as 0.37, 37 % or 370/1000")
+    number, percent, whole, text = found.groups()
+    of = 100.0 if percent else float(whole or 1)
+    if not 0 < of < float("inf") or not float(number) <= of:
+        raise NotUnderstood(f"{_said(line)} is not between 0 and 1")
+    return float(number) / of, text.strip()[:TEXT_CHARACTERS]
+
+
+def _said(line: str) -> str:
+    return repr(line if len(line) <= 40 else line[:40] + "...")
