@@ -36,7 +36,7 @@ def test_listed_commands_and_rows_of_a_csv_are_reproduced(tmp_path: Path) -> Non
 
 
 def test_the_environment_is_the_workers(tmp_path: Path) -> None:
-    show = "env | grep -e ^TAILRACE_ -e ^OMP_ -e ^MINE | grep -v -e RESULT -e ATTEMPT | sort"
+    show = "env | grep -e ^TAILRACE_ -e ^OMP_ -e ^MINE | grep -v -e _RESULT -e _PROG -e _ATT | sort"
     (tmp_path / "bag.toml").write_text(
         f"""command = '''{show}; pwd; echo '{{{{"x": {{n}}}}}}' > $TAILRACE_RESULT'''
         parameters = {{n = [5, 6]}}

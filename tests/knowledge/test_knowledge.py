@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailrace.knowledge.blackhole import improbable, tail
+from tailrace.knowledge.progress import Reached
 from tailrace.knowledge.remaining import time_left
 from tailrace.knowledge.runtimes import RunTimes
 
@@ -40,6 +41,22 @@ def test_what_is_done_of_the_tasks_left_is_not_left() -> None:
     assert whole is not None and part is not None
     assert (whole.mean_us, part.mean_us) == (100, 25)
     assert part.high_us - part.low_us < whole.high_us - whole.low_us
+
+
+def test_the_rate_of_a_task_is_that_since_it_first_told() -> None:
+    """It went on at a checkpoint, at a half, and does a hundredth in each second from there."""
+    first = Reached(0.51, 1_000_000, 5)
+    assert first.left_us(5) == 960_784  # it cannot be known yet
+    second = Reached(0.53, 3_000_000, 7).after(first)
+    third = Reached(0.60, 10_000_000, 14).after(second)
+    assert second.left_us(7) == 47_000_000 and third.left_us(14) == 40_000_000
+    assert third.left_us(14 + 41_000_000) == -1_000_000
+    assert Reached(0.60, 11_000_000, 15).after(Reached(0.60, 10_000_000, 14)).left_us(15) is None
+
+
+def test_a_task_that_falls_back_has_begun_anew() -> None:
+    again = Reached(0.25, 11_000_000, 0).after(Reached(0.9, 10_000_000, 0))
+    assert again.left_us(0) == 3_000_000
 
 
 def test_nothing_is_known_before_the_first_run() -> None:

@@ -105,11 +105,17 @@ class Foreground:
             "attempt": self._attempt, "index": self._task.index, "env": self._task.env,
         }  # fmt: skip
         env = around.environment(order, self._terms, needs, around.take_gpus(needs))
-        return {**env, "TAILRACE_RESULT": str(self._result)}
+        return {
+            **env, "TAILRACE_RESULT": str(self._result), "TAILRACE_PROGRESS": str(self._progress),
+        }  # fmt: skip
 
     @property
     def _result(self) -> Path:
         return self._room / "result"
+
+    @property
+    def _progress(self) -> Path:
+        return self._room / "progress"
 
     def _look_at_what_it_left(self) -> None:
         self._look_for_value()

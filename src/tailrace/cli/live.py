@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
+from tailrace.cli import halfway
 from tailrace.cli.progress import Progress
 from tailrace.quantities import show_duration, show_money
 
@@ -81,7 +82,8 @@ def line(progress: Progress, now_us: int) -> str:
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
     parts.append(f"{progress.running:,} running")
-    parts += [text for text in (time_left(progress, now_us), deadline(progress, now_us)) if text]
+    further = halfway.brief(progress.halfway), time_left(progress, now_us)
+    parts += [text for text in (*further, deadline(progress, now_us)) if text]
     parts += [money(*row) for row in progress.money]
     if progress.phase != "running":
         parts.append(progress.phase + (f": {progress.why}" if progress.why else ""))
@@ -169,6 +171,7 @@ def _more(progress: Progress) -> list[Text]:
     if len(progress.curve) > 2:
         wide = min(max(shutil.get_terminal_size().columns - 12, 10), CURVE_WIDE)
         lines.append(Text(f"remaining {curve(progress, wide)}", style="cyan"))
+    lines += [Text(f"  {halfway.line(one)}", style="dim") for one in progress.halfway]
     lines += [Text(text, style="red") for text in failures(progress)]
     lines += [Text(note, style="yellow") for note in progress.notes]
     if progress.why:

@@ -1,4 +1,4 @@
-"""How a bag goes, folded from its feed and nothing else."""
+"""How a bag goes, folded from its feed; beside it, how far its running tasks say they are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from tailrace.scheduler.progress import Halfway
 from tailrace.server.reading import FeedItem
 
 MOST_POINTS = 400
@@ -40,6 +41,7 @@ class Progress:
         self.money: list[Any] = []  # [currency, spent, committed, budget or null]
         self.groups: dict[str, Group] = {}
         self.notes: list[str] = []
+        self.halfway: list[Halfway] = []  # the oldest of those that tell
         self._given_back: dict[int, None] = {}
         self.curve: list[tuple[int, int]] = [(began_us, count - done)]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from tailrace.cli import halfway
 from tailrace.cli.live import View, failures
 from tailrace.cli.progress import Progress
 from tailrace.cli.screen import plain
@@ -132,6 +133,7 @@ class Running:
         for item in reading.feed(link, self._bag, progress.after):
             progress.take(item)
         progress.trouble = self._server.world.trouble
+        progress.halfway = self._server.world.halfway(self._bag, halfway.MOST)
         self._failures = failures(progress)
         self._tell_what_it_waits_for()
         try:

@@ -43,6 +43,7 @@ class AttemptThen(msgspec.Struct, frozen=True):
     bag: int
     task: int
     sent_us: int
+    done: float | None = None  # as its task told
 
 
 class HostThen(msgspec.Struct, frozen=True):
@@ -109,7 +110,10 @@ def _bag(bag: Bag) -> BagThen:
 
 
 def _host(host: Host) -> HostThen:
-    holds = [AttemptThen(a.attempt, a.bag, a.index, a.sent_us) for a in host.live.values()]
+    holds = [
+        AttemptThen(a.attempt, a.bag, a.index, a.sent_us, a.reached.done if a.reached else None)
+        for a in host.live.values()
+    ]
     until = host.excluded_until_us if host.excluded else None
     return HostThen(host.id, host.pool, _state(host), host.why, holds, host.booked, until)
 

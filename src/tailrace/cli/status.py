@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from tailrace.bag import strategies
-from tailrace.cli import screen, standing
+from tailrace.cli import halfway, screen, standing
 from tailrace.cli.choosing import choose
 from tailrace.cli.hints import at_hand, hint
 from tailrace.cli.stored import Stored, stored
@@ -22,6 +22,7 @@ from tailrace.server.wrong import went_wrong
 HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
 NUMBERS = ("bag", "tasks", "done", "failed", "left", "took")
 MOST_GROUPS = 10
+MOST_HALFWAY = 100
 STEP_WIDE = 24
 
 
@@ -106,6 +107,8 @@ def show_one(here: Stored, facts: BagFacts) -> None:
     click.echo(f"  submitted {words.moment(facts.submitted_us)} in {screen.plain(folder)}")
     for text in (*_strategies(here, facts), *_money(here, facts)):
         click.echo(f"  {text}")
+    for one in halfway.ask(here.server, facts.bag):
+        click.echo(f"  {halfway.line(one)}")
     _print_failures(went_wrong(here.link, facts.bag))
     _print_unpublished(here, facts.bag)
     click.echo(f"  {_server(here)}")
@@ -178,7 +181,8 @@ def _told(here: Stored, bag: str | None) -> dict[str, Any]:
         return {"server": _about(here), "bags": bags}
     facts = choose(here.link, bag)
     groups = went_wrong(here.link, facts.bag)
-    return {**_facts(here, facts), "server": _about(here), "failures": groups}
+    far = halfway.ask(here.server, facts.bag, MOST_HALFWAY)
+    return {**_facts(here, facts), "server": _about(here), "failures": groups, "halfway": far}
 
 
 def _about(here: Stored) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import time
 
 import click
 
+from tailrace.cli import halfway
 from tailrace.cli.choosing import choose_unfinished
 from tailrace.cli.live import View, view_for
 from tailrace.cli.progress import Progress
@@ -62,6 +63,7 @@ def _follow(owner: Owner, facts: BagFacts, view: View) -> None:
     view.begin()
     try:
         while _took_news(owner, facts.bag, progress) or progress.phase == BagPhase.RUNNING:
+            progress.halfway = halfway.ask(owner, facts.bag)
             view.update(progress, time.time_ns() // 1000)
     except ServerError:
         pass  # it has ended; the tables say how

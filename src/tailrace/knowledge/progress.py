@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 
 class Reached(msgspec.Struct, frozen=True, gc=False):
@@ -11,9 +12,23 @@ class Reached(msgspec.Struct, frozen=True, gc=False):
     at_us: int  # when we heard of it
     cpu_us: int = 0  # used until then; 0: not measured
     text: str = ""  # what it says beside
+    from_done: float = 0.0  # where its rate is reckoned from: its first word, once there are two
+    from_us: int = 0
+
+    def after(self, known: Reached | None) -> Reached:
+        """With the rate since it first told: before that it may have read its input, or begun at a
+        checkpoint. Who falls back has begun anew."""
+        if known is None:
+            return self
+        if self.done < known.done:
+            return replace(self, from_us=known.ran_us)
+        if known.from_us:
+            return replace(self, from_done=known.from_done, from_us=known.from_us)
+        return replace(self, from_done=known.done, from_us=known.ran_us)
 
     def left_us(self, now: int) -> int | None:
-        """At the rate so far; below 0 when it should have ended. None: it has not begun yet."""
-        if self.done <= 0:
+        """At the rate so far; below 0 when it should have ended. None: there is no rate yet."""
+        gained, took_us = self.done - self.from_done, self.ran_us - self.from_us
+        if gained <= 0:
             return None
-        return round(self.ran_us * (1 - self.done) / self.done) - (now - self.at_us)
+        return round(took_us * (1 - self.done) / gained) - (now - self.at_us)

@@ -39,7 +39,8 @@ def told(state: State, event: Progress) -> None:
     known = attempt.reached
     if known is None or event.ran_us > known.ran_us:
         done = min(max(event.done, 0.0), 1.0)
-        attempt.reached = Reached(done, event.ran_us, state.now, event.cpu_us, event.text)
+        new = Reached(done, event.ran_us, state.now, event.cpu_us, event.text)
+        attempt.reached = new.after(known)
         attempt.unreadable = ""
         state.bags[attempt.bag].telling[attempt.attempt] = attempt
 
@@ -86,8 +87,10 @@ def _so_far(reached: Reached, now: int) -> str:
 
 def _ending(reached: Reached, now: int) -> str:
     left = reached.left_us(now)
-    if left is None or reached.done >= 1:
+    if reached.done >= 1:
         return ""
+    if left is None:
+        return ", no rate can be told yet" if reached.done else ""
     if left < 0:
         return f", at that rate it should have ended {_seconds(-left)} ago"
     return f", at this rate it ends in about {_seconds(left)}"

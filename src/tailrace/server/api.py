@@ -13,6 +13,7 @@ from tailrace.errors import BadInput
 from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
+from tailrace.scheduler.progress import Halfway
 from tailrace.server import reading
 from tailrace.server.batch import NewBag
 from tailrace.server.metrics import metrics
@@ -81,6 +82,10 @@ class Range(msgspec.Struct, frozen=True):
     first: Count = 0
 
 
+class AtMost(msgspec.Struct, frozen=True):
+    most: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
+
+
 class Text(msgspec.Struct, frozen=True):
     text: str
 
@@ -139,6 +144,8 @@ class Api:
                   TaskFacts),
             Route(get, f"{BAG}/events", people, "The feed after an item, waiting for more.",
                   self._feed, list[FeedItem], query=Since),
+            Route(get, f"{BAG}/progress", people, "The oldest running tasks that tell how far they are.",
+                  self._progress, list[Halfway], query=AtMost),
             Route(post, f"{BAG}/change", people, "Pause, resume, cancel, or retry tasks.",
                   self._change, Changed, ChangeRequest),
         )  # fmt: skip
@@ -238,6 +245,9 @@ class Api:
             await self._world.news(until - loop.time())
             items = reading.feed(link, number, since.after)
         return items
+
+    async def _progress(self, call: Call) -> list[Halfway]:
+        return self._world.halfway(self._own(call), call.query.most)
 
     async def _change(self, call: Call) -> Changed:
         """Answered when it is committed."""

@@ -18,6 +18,7 @@ import msgspec
 from tailrace.errors import StoreError
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import AnyEvent, LeaseChanged, LeaseState
+from tailrace.scheduler.progress import Halfway, halfway
 from tailrace.scheduler.state import State
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.clock import Clock
@@ -131,6 +132,11 @@ class World:
 
     def explain(self, subject: str) -> list[str]:
         return self._cycle.desk.scheduler.explain(subject, self.clock.now())
+
+    def halfway(self, bag: int, most: int) -> list[Halfway]:
+        """Its oldest running tasks that tell how far they are; none where nobody knows."""
+        found = self.state.bags.get(bag) if self.available else None
+        return [] if found is None else halfway(found, self.clock.now(), most)
 
     def tell(self, event: AnyEvent, new: NewBag | None = None) -> asyncio.Future[None]:
         """The future is done when it is committed."""

@@ -13,6 +13,7 @@ from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.failing import failing_of, failure
 from tailrace.simulation.host import Sent, SimulatedHost
 from tailrace.simulation.job import Job
+from tailrace.simulation.progress import Progressing
 from tailrace.simulation.record import Record
 from tailrace.simulation.scenario import Machines, Scenario
 from tailrace.simulation.telling import Teller
@@ -37,6 +38,8 @@ class Attempts:
         self._report = teller.report
         self._dispatch_us = scenario.query_us + scenario.dispatch_us
         self._needs = [_beyond_a_core(tasks.terms.needs) for tasks in scenario.bags]
+        every_us = scenario.progress.every_us
+        self._progress = Progressing(engine, teller.report, every_us) if every_us else None
         self._failing = failing_of(scenario.bags, streams)
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
@@ -71,7 +74,12 @@ class Attempts:
         if host.waiting or not host.machine.has_room(job):
             self._begin_later(host, job)
         else:
-            host.machine.start(job)
+            self._run(host, job)
+
+    def _run(self, host: SimulatedHost, job: Job) -> None:
+        host.machine.start(job)
+        if self._progress is not None:
+            self._progress.begin(job)
 
     def _begin_later(self, host: SimulatedHost, job: Job) -> None:
         """Behind what the machine has; or never, if the machine is not there any more."""
@@ -90,7 +98,7 @@ class Attempts:
                 return
             del host.waiting[attempt]
             job.tag.began_us = self._engine.now
-            host.machine.start(job)
+            self._run(host, job)
 
     def _never_returns(self, host: SimulatedHost) -> bool:
         draw = self._returns.get(host.pool.terms.name)
@@ -100,6 +108,8 @@ class Attempts:
         sent: Sent = job.tag
         host = sent.host
         del host.attempts[sent.attempt]
+        if self._progress is not None:
+            self._progress.end(sent)
         if host.waiting:
             self._begin_next(host)
         ran = self._engine.now - sent.began_us
@@ -121,6 +131,8 @@ class Attempts:
         sent: Sent = job.tag
         host = sent.host
         del host.attempts[sent.attempt]
+        if self._progress is not None:
+            self._progress.end(sent)
         measured = Measured(sent.ran_us(self._engine.now), 1, text=NO_ROOM)
         self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, TASK_FAILED, measured))
         self.freed(host)
@@ -152,7 +164,9 @@ class Attempts:
         self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, Measured(ran)))
 
     def _call_off(self, sent: Sent) -> None:
-        """What was on its way to the host does not get there."""
+        """What was on its way to the host does not get there, and it tells nothing more."""
+        if self._progress is not None:
+            self._progress.end(sent)
         if sent.late:
             self._engine.cancel(sent.late)
             sent.late = 0

@@ -87,6 +87,12 @@ class Engine:
         heapify(self._heap)
         void.clear()
 
+    def only_looks_on(self) -> bool:
+        """Whether nothing is left that could change anything: who looks on may rest, too. Mostly
+        the first event that it comes to says no."""
+        void, watch = self._void, int(Rank.WATCH)
+        return all(event[1] >> _RANK == watch or event[1] in void for event in self._heap)
+
     def stop(self) -> None:
         """Asked by an action: the run comes back after it."""
         self._asked = True

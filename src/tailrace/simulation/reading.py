@@ -62,6 +62,7 @@ from tailrace.simulation.scenario import (
     Scenario,
     Stopping,
     Tasks,
+    Telling,
 )
 from tailrace.simulation.sites import read_link, read_network, read_sites
 from tailrace.simulation.workload import Given, MachineType
@@ -87,6 +88,7 @@ def read_scenario(
     place = Place(table.origin, (), folder)
     name = table.take("name", str) or Path(shown).stem
     stop, news = _stop(table.table("stop", '{ time = "1w" }')), _news(table, place)
+    progress = _progress(table.table("progress", '{ every = "30s" }'))
     dispatch_us, query_us = (table.read(key, duration_us, 0) for key in ("dispatch", "query"))
     network = read_network(table, place)
     pools = tuple(read_pool(inner, place) for inner in _named(table, "pools"))
@@ -100,7 +102,7 @@ def read_scenario(
         check_end(inner, tasks, pools, network, stop)
         check_ways(inner, tasks, pools, network)
     check_stop(table, stop, bags)
-    return Scenario(pools, bags, name, stop, news, dispatch_us, events, query_us, network)
+    return Scenario(pools, bags, name, stop, news, dispatch_us, events, query_us, network, progress)
 
 
 def _named(table: Table, key: str) -> list[Table]:
@@ -130,6 +132,12 @@ def _news(around: Table, place: Place) -> News:
     if news.delay is not None and news.every_us:
         raise table.bad("every", "news is both delayed and polled", "keep delay or every")
     return news
+
+
+def _progress(table: Table) -> Telling:
+    telling = Telling(table.read("every", some_time, None) or 0)
+    table.finish()
+    return telling
 
 
 # pools

@@ -114,6 +114,12 @@ class News(msgspec.Struct, frozen=True):
     every_us: int = 0  # polled; 0: told at once
 
 
+class Telling(msgspec.Struct, frozen=True):
+    """Whether tasks tell how far they are."""
+
+    every_us: int = 0  # of the time that each has run; 0: they tell nothing
+
+
 class Scenario(msgspec.Struct, frozen=True):
     pools: tuple[Machines, ...]
     bags: tuple[Tasks, ...]
@@ -124,6 +130,7 @@ class Scenario(msgspec.Struct, frozen=True):
     events: Events | None = None  # that are known, instead of drawn
     query_us: int = 0  # asking for the state of the machines, before the dispatch
     network: Network = Network()
+    progress: Telling = Telling()
 
     @property
     def is_plain(self) -> bool:

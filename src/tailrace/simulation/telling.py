@@ -62,7 +62,8 @@ class Teller:
         unread, self._unread = self._unread, []
         for event in unread:
             self.tell(event)
-        self._engine.put(self._engine.now + self._every_us, Rank.WATCH, self._poll)
+        if not self._engine.only_looks_on():
+            self._engine.put(self._engine.now + self._every_us, Rank.WATCH, self._poll)
 
     # the one door to the scheduler
 
