@@ -144,7 +144,7 @@ class Api:
                   TaskFacts),
             Route(get, f"{BAG}/events", people, "The feed after an item, waiting for more.",
                   self._feed, list[FeedItem], query=Since),
-            Route(get, f"{BAG}/progress", people, "The oldest running tasks that tell how far they are.",
+            Route(get, f"{BAG}/progress", people, "How far running tasks say they are.",
                   self._progress, list[Halfway], query=AtMost),
             Route(post, f"{BAG}/change", people, "Pause, resume, cancel, or retry tasks.",
                   self._change, Changed, ChangeRequest),
