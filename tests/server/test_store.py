@@ -10,9 +10,11 @@ import pytest
 from tailrace.errors import StoreBusy, StoreError
 from tailrace.server import migrations
 from tailrace.server.batch import Batch
+from tailrace.server.link import Rejected, Trouble
 from tailrace.server.lock import Lock, Owner, alive
 from tailrace.server.sqlite import version_of
 from tailrace.server.store import Store
+from tailrace.server.storeurl import Place
 
 
 @pytest.fixture
@@ -20,12 +22,25 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "store.db"
 
 
-def test_a_store_of_a_newer_version_is_refused(path: Path) -> None:
-    Store(path).close()
-    with sqlite3.connect(path) as link:
-        link.execute(f"PRAGMA user_version = {migrations.newest() + 1}")
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, path: Path) -> Place:
+    """Of a store in each of the databases."""
+    return path if request.param == "sqlite" else request.getfixturevalue("database").url()
+
+
+def test_each_database_has_the_same_steps() -> None:
+    numbers = [number for number, _ in migrations.steps()]
+    assert [number for number, _ in migrations.steps("postgres")] == numbers
+
+
+def test_a_store_of_a_newer_version_is_refused(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        _next_step(patch, "CREATE TABLE later (x INTEGER);")
+        Store(place).close()
     with pytest.raises(StoreError, match="written by a newer tailrace"):
-        Store(path)
+        Store(place)
 
 
 def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(path: Path) -> None:
@@ -36,9 +51,9 @@ def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(path: Path) -> Non
 
 
 def _next_step(monkeypatch: pytest.MonkeyPatch, text: str) -> int:
-    known = migrations.steps()
-    number = known[-1][0] + 1
-    monkeypatch.setattr(migrations, "steps", lambda dialect="": [*known, (number, text)])
+    known = migrations.steps
+    number = migrations.newest() + 1
+    monkeypatch.setattr(migrations, "steps", lambda dialect="": [*known(dialect), (number, text)])
     return number
 
 
@@ -57,39 +72,50 @@ def test_an_older_store_is_copied_and_then_migrated(
 
 
 def test_a_migration_that_breaks_leaves_the_store_as_it_was(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Store(path).close()
+    Store(place).close()
     before = migrations.newest()
-    _next_step(monkeypatch, "CREATE TABLE later (x INTEGER); INSERT INTO nowhere VALUES (1);")
-    with pytest.raises(StoreError, match="nowhere"):
-        Store(path)
-    monkeypatch.undo()
-    store = Store(path)
+    with monkeypatch.context() as patch:
+        _next_step(patch, "CREATE TABLE later (x INTEGER); INSERT INTO nowhere VALUES (1);")
+        with pytest.raises(StoreError, match="nowhere"):
+            Store(place)
+    store = Store(place)
     assert store.link.version() == before
-    names = [row[0] for row in store.link.execute("SELECT name FROM sqlite_master")]
-    assert "later" not in names
+    with pytest.raises((sqlite3.OperationalError, Rejected), match="later"):
+        store.link.execute("SELECT * FROM later")
 
 
-def test_a_server_whose_store_was_taken_over_cannot_write(path: Path) -> None:
-    first, second = Store(path), Store(path)
+def test_a_server_whose_store_was_taken_over_cannot_write(
+    place: Place, request: pytest.FixtureRequest
+) -> None:
+    first = Store(place)
     first.begin_epoch()
+    if isinstance(place, str):
+        request.getfixturevalue("database").cut_lock(place)
+    second = Store(place)
     second.begin_epoch()
-    batch = Batch()
-    batch.feed = [(1, 0, "phase", b"{}")]
+    with pytest.raises((StoreError, Trouble)):  # it sees that its lock is lost, or the epoch
+        first.commit(_news())
     with pytest.raises(StoreError, match="taken over"):
-        first.commit(batch)
-    second.commit(batch)
+        first.recover()
+        first.commit(_news())
+    second.commit(_news())
     assert second.link.execute("SELECT count(*) FROM feed").fetchone() == (1,)
 
 
-def test_a_commit_is_all_or_nothing(path: Path) -> None:
-    store = Store(path)
-    store.begin_epoch()
+def _news() -> Batch:
     batch = Batch()
     batch.feed = [(1, 0, "phase", b"{}")]
+    return batch
+
+
+def test_a_commit_is_all_or_nothing(place: Place) -> None:
+    store = Store(place)
+    store.begin_epoch()
+    batch = _news()
     batch.settled = [(1, 0, 1, "succeeded"), (1, 0, 2, "succeeded")]  # two results of one task
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises((sqlite3.IntegrityError, Rejected)):
         store.commit(batch)
     assert store.link.execute("SELECT count(*) FROM feed").fetchone() == (0,)
     assert store.link.execute("SELECT count(*) FROM results").fetchone() == (0,)

@@ -30,7 +30,7 @@ def command(name: str | None, bag_file: Path | None, as_json: bool) -> int:
         click.echo(_one(found, name))
     elif as_json:
         told = {
-            key: {"value": _plain(given.value), "from": given.origin}
+            key: {"value": _plain(key, given.value), "from": given.origin}
             for key, given in found.items()
         }
         click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
@@ -39,8 +39,10 @@ def command(name: str | None, bag_file: Path | None, as_json: bool) -> int:
     return 0
 
 
-def _plain(value: Any) -> Any:
-    """Pools in words; all else is plain already."""
+def _plain(name: str, value: Any) -> Any:
+    """Pools in words, a URL without its password; all else is plain already."""
+    if name == "store":
+        return SETTINGS[name].show(value)
     if not isinstance(value, dict):
         return value
     return {name: describe(pool) for name, pool in value.items()}

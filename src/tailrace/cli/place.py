@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from tailrace.errors import BadInput
+from tailrace.server.whereabouts import holds_runs
 
 NAME = ".tailrace"
 
@@ -19,10 +20,10 @@ def nearest() -> Path:
 def above(start: Path) -> Path:
     """The nearest upwards from here; `.tailrace` itself will do, too."""
     start = start.resolve()
-    if (start / "store.db").exists():
+    if holds_runs(start):
         return start
     for folder in (start, *start.parents):
-        if (folder / NAME / "store.db").exists():
+        if holds_runs(folder / NAME):
             return folder / NAME
     raise BadInput(
         f"{start}: neither here nor above is a folder {NAME} with runs.",

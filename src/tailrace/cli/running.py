@@ -8,6 +8,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
 
 import msgspec
 
@@ -20,9 +22,11 @@ from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server import reading
 from tailrace.server.embedded import Embedded
+from tailrace.server.link import TROUBLES, Link
 from tailrace.server.reading import BagFacts
 
 REFRESH_S = 0.2
+Found = TypeVar("Found")
 CODES = {
     BagPhase.BRAKED: Exit.BRAKE,
     BagPhase.STOPPED: Exit.BUDGET,
@@ -65,10 +69,10 @@ class Running:
             finally:
                 watcher.cancel()
                 await asyncio.wait([watcher])  # a fault of the view decides nothing
-            facts = reading.bag(server.world.store.link, self._bag)
+            facts = await self._read(lambda link: reading.bag(link, self._bag))
             unpublished = list(server.world.porter.failed.values())
-            alone = server.world.store.next_bag() == 2
-            stopped = [reading.bag(server.world.store.link, bag) for bag in self._stopped]
+            alone = await self._read(lambda _: server.world.store.next_bag() == 2)
+            stopped = await self._read(lambda link: [reading.bag(link, n) for n in self._stopped])
         code = self._code(facts, unpublished)
         took_s = time.monotonic() - began
         return Ended(facts, code, unpublished, took_s, self._failures, alone, stopped)
@@ -107,11 +111,12 @@ class Running:
     async def _watch(self) -> None:
         world = self._server.world
         await self._first_commit()
-        newest = reading.newest(world.store.link, self._bag)  # a resumed bag has told much before
-        facts = reading.bag(world.store.link, self._bag)
+        bag = self._bag
+        newest = await self._read(lambda link: reading.newest(link, bag))  # told before it resumed
+        facts = await self._read(lambda link: reading.bag(link, bag))
         progress = Progress(facts.name, facts.count, facts.done, facts.failed, world.clock.now())
         progress.after = newest
-        row = reading.bag_row(world.store.link, self._bag)
+        row = await self._read(lambda link: reading.bag_row(link, bag))
         if row.terms.deadline_us is not None:
             progress.deadline_at_us = row.submitted_us + row.terms.deadline_us
         self._view.begin()
@@ -124,22 +129,36 @@ class Running:
             self._view.end()
 
     async def _first_commit(self) -> None:
-        link = self._server.world.store.link
-        while not reading.has_bag(link, self._bag):
+        while not await self._read(lambda link: reading.has_bag(link, self._bag)):
             await self._server.world.news(REFRESH_S)
 
+    async def _read(self, look: Callable[[Link], Found]) -> Found:
+        """A database may be away for a moment; the world gives it up when it stays away."""
+        while True:
+            try:
+                return look(self._server.world.store.link)
+            except TROUBLES:
+                if self._server.world.fatal.done():
+                    raise
+                await asyncio.sleep(REFRESH_S)
+
     def _update(self, progress: Progress) -> None:
-        link = self._server.world.store.link
-        for item in reading.feed(link, self._bag, progress.after):
-            progress.take(item)
+        self._read_feed(progress)
         progress.trouble = self._server.world.trouble
         progress.halfway = self._server.world.halfway(self._bag, halfway.MOST)
         self._failures = failures(progress)
-        self._tell_what_it_waits_for()
+        with suppress(*TROUBLES):
+            self._tell_what_it_waits_for()
         try:
             self._view.update(progress, self._server.world.clock.now())
         except OSError:  # the terminal went away without a word
             self._silence()
+
+    def _read_feed(self, progress: Progress) -> None:
+        link = self._server.world.store.link
+        with suppress(*TROUBLES):  # the world will say what it is, if it lasts
+            for item in reading.feed(link, self._bag, progress.after):
+                progress.take(item)
 
     def _tell_what_it_waits_for(self) -> None:
         """Once for each bag; after an interrupt they are about to end."""

@@ -33,6 +33,7 @@ PORT = 8600
 @click.option("--cores", "-j", help="With --local: cores to use; default: all.")
 @click.option("--memory", help="With --local: memory to use; default: nearly all.")
 @click.option("--price", help="With --local: what this machine costs: '0.10 USD/h'.")
+@click.option("--store", metavar="URL", help="Keep runs in this PostgreSQL: postgresql://….")
 @click.option("--until-idle", is_flag=True, help="End when no bag runs any more.")
 @click.option("--log", "form", type=click.Choice(FORMS), default="plain", help="How to log.")
 @click.option("--systemd", is_flag=True, help="Print a unit for systemd, start nothing.")
@@ -53,9 +54,11 @@ def command(folder: Path | None, systemd: bool, **options: Any) -> int:
     begin(options["form"])
     door, loaded = _door(options, runs), _settings(options, runs)
     from tailrace.cli.service import serve
+    from tailrace.server.serving import Serving
 
     pools = settings.pools(loaded) if options["local"] else tuple[LocalPool, ...]()
-    return serve(runs, pools, door, journal=loaded.journal, until_idle=options["until_idle"])
+    server = Serving(runs, pools, door, journal=loaded.journal, store=loaded.store)
+    return serve(server, pools, until_idle=options["until_idle"])
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -81,4 +84,4 @@ def _settings(options: dict[str, Any], runs: Path) -> settings.Settings:
     for name, value in flags.items():
         if value is not None and not options["local"]:
             raise BadInput(f"--{name} without --local", remedy="Add --local: it is about it.")
-    return settings.load(flags, runs.parent)
+    return settings.load({**flags, "store": options["store"]}, runs.parent)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-from pathlib import Path
 
 from tailrace.cli.hints import hint
 from tailrace.errors import Exit
-from tailrace.server.door import Door
 from tailrace.server.local_pool import LocalPool
 from tailrace.server.serving import Serving
 
@@ -62,10 +60,8 @@ class Service:
             self._server.kill()
 
 
-def serve(
-    folder: Path, pools: tuple[LocalPool, ...], door: Door, *, journal: bool, until_idle: bool
-) -> int:
-    server = Serving(folder, pools, door, journal=journal)
+def serve(server: Serving, pools: tuple[LocalPool, ...], *, until_idle: bool) -> int:
+    folder = server.world.folder
     if not pools:
         join = hint("tokens add NAME --pool", folder)
         log.info("no machine runs tasks here until one joins (`%s` says how), or --local", join)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from tailrace.quantities import duration_us, price, show_duration, show_size, size_bytes
+from tailrace.server import storeurl
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -30,6 +31,8 @@ class Setting(msgspec.Struct, frozen=True):
             return str(value).lower()
         if self.name == "memory":
             return show_size(value)
+        if self.name == "store":
+            return storeurl.shown(value) if value else "file"
         if self.name == "minimum":
             return show_duration(value)
         return f"{value:g}" if isinstance(value, float) else str(value)
@@ -114,6 +117,15 @@ def _scalar(written: Any) -> Any:
     return written
 
 
+def _store(written: Any) -> str:
+    """A file of the folder, or the URL of a database."""
+    if written == "file":
+        return ""
+    url = str(_scalar(written)).strip()
+    storeurl.read(url)
+    return url
+
+
 _ALL = (
     Setting(
         "cores", None, _cores, '4, "50%" or "all"', "cores the workers of this machine may use"
@@ -123,6 +135,13 @@ _ALL = (
     Setting("price", "0", _price, '"0.10 USD/h", or 0', "of this machine; each unit begun counts"),
     Setting("minimum", 0, _minimum, '"10m"', "time that is billed at least"),
     Setting("journal", True, _truth, "true", "keep the journal that `tailrace replay` reads"),
+    Setting(
+        "store",
+        "",
+        _store,
+        '"postgresql://user@host/database", or "file"',
+        "where runs are kept: a file in the folder, or a PostgreSQL",
+    ),
     Setting("color", "auto", _color, '"never"', "auto, always or never"),
     Setting("report", None, _report, '"auto"', "write the HTML report: true, false or auto"),
 )

@@ -120,7 +120,7 @@ def drive(
 
 def _server(folder: Path, pools: Pools, loaded: settings.Settings) -> Embedded:
     try:
-        return Embedded(folder, pools, port=loaded.port, journal=loaded.journal)
+        return Embedded(folder, pools, port=loaded.port, journal=loaded.journal, store=loaded.store)
     except StoreBusy as busy:
         there = f"`{hint('watch', folder)}`"
         busy.remedy = busy.remedy.replace("`tailrace watch`", there)

@@ -13,7 +13,7 @@ import msgspec
 
 from tailrace.cli import place
 from tailrace.server import lock, reading
-from tailrace.server.link import Link
+from tailrace.server.link import Link, Rejected, Trouble
 from tailrace.server.lock import Owner
 
 
@@ -39,7 +39,7 @@ def stored(run: Path | None = None) -> Iterator[Stored]:
     link = reading.open_store(folder)
     try:
         yield Stored(folder, link, lock.alive(folder))
-    except (sqlite3.DatabaseError, msgspec.MsgspecError) as error:
+    except (sqlite3.DatabaseError, Trouble, Rejected, msgspec.MsgspecError) as error:
         raise reading.damaged(folder, error) from error
     finally:
         link.close()

@@ -24,7 +24,7 @@ TimeoutStopSec=60
 [Install]
 WantedBy=default.target
 """
-VALUES = ("address", "port", "tls", "url", "cores", "memory", "price")
+VALUES = ("address", "port", "tls", "url", "cores", "memory", "price", "store")
 FLAGS = ("behind_proxy", "local")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tailrace.bag.bag import Bag
+from tailrace.scheduler import state
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.batch import NewBag
@@ -33,8 +34,9 @@ class Embedded(Serving):
         port: int = 0,
         journal: bool = True,
         check: bool = False,
+        store: str = "",
     ) -> None:
-        super().__init__(folder, pools, Door(port=port), journal=journal, check=check)
+        super().__init__(folder, pools, Door(port=port), journal=journal, check=check, store=store)
 
     def submit(self, bag: Bag) -> int:
         """Other unfinished bags of the folder stay as they are, until they are resumed."""
@@ -66,7 +68,11 @@ class Embedded(Serving):
 
     def others_running(self, number: int) -> list[int]:
         """Bags that a `retry` has brought to this server while it runs."""
-        return [bag.id for bag in self.world.state.bags.values() if bag.id != number and bag.runs]
+        return [bag for bag, row in self._bags().items() if bag != number and row.runs]
+
+    def _bags(self) -> dict[int, state.Bag]:
+        """None while nothing can be committed: then there is no scheduler to ask."""
+        return self.world.state.bags if self.world.available else {}
 
     async def rest(self, number: int) -> BagPhase:
         """Until the bag ran to its end, or was stopped, and nothing is under way."""
@@ -86,5 +92,5 @@ class Embedded(Serving):
         return self.world.at_rest() and self._ended(number)
 
     def _ended(self, number: int) -> bool:
-        bag = self.world.state.bags.get(number)
+        bag = self._bags().get(number)
         return bag is not None and bag.phase in RESTING

@@ -20,6 +20,10 @@ class Trouble(StoreError):
     """Not now: the server is away, its disk full, the connection cut. It may go later."""
 
 
+class Rejected(Exception):
+    """The database says no, and would again: a fault of the statement, or of its rows."""
+
+
 #: What is no fault of ours, and may go later.
 TROUBLES = (sqlite3.OperationalError, Trouble)
 

@@ -16,9 +16,10 @@ from tailrace.scheduler.events import BagChanged
 from tailrace.scheduler.journal import Page
 from tailrace.server.clock import Clock
 from tailrace.server.ledger import Ledger
-from tailrace.server.link import Link
+from tailrace.server.link import Link, Trouble
 from tailrace.server.lock import Lock
 from tailrace.server.store import Store
+from tailrace.server.whereabouts import store_of
 
 
 class Offline:
@@ -30,7 +31,7 @@ class Offline:
     def __enter__(self) -> Offline:
         self._lock = Lock(self._folder)
         try:
-            self._store = Store(self._folder / "store.db")
+            self._store = Store(store_of(self._folder))
             self._store.begin_epoch()
         except BaseException:
             self._lock.free()
@@ -59,7 +60,7 @@ class Offline:
         ledger.enter(event, scheduler.handle(event, now))
         try:
             self._store.commit(ledger.batch())
-        except sqlite3.Error as error:
+        except (sqlite3.Error, Trouble) as error:
             raise StoreError(
                 f"{self._store.path}: cannot be written: {error}.",
                 remedy="If the disk is full, free some; nothing was changed.",

@@ -16,10 +16,12 @@ from tailrace.bag.outcome import Outcome
 from tailrace.errors import BadInput, StoreError
 from tailrace.report.record import Result
 from tailrace.scheduler.rows import BagRow, HostRow
-from tailrace.server import migrations, sqlite
+from tailrace.server import migrations, sqlite, storeurl
 from tailrace.server.bills import Shares
-from tailrace.server.link import Link
+from tailrace.server.link import Link, Rejected, Trouble, stream
 from tailrace.server.protocol import WorkResult
+from tailrace.server.storeurl import shown
+from tailrace.server.whereabouts import holds_runs, store_of
 
 _bag_row = msgspec.json.Decoder(BagRow).decode
 _work_result = msgspec.json.Decoder(WorkResult).decode
@@ -85,22 +87,34 @@ class OlderStore(StoreError):
 
 def open_store(folder: Path) -> Link:
     """For reading, beside a server or without one."""
-    path = folder / "store.db"
-    if not path.exists():
+    if not holds_runs(folder):
         raise BadInput(f"{folder}: there is no run here.", remedy="Start one with `tailrace run`.")
+    place = store_of(folder)
     try:
-        link = _open(path)
-        version = sqlite.version_of(link)
-        migrations.refuse_newer(version, path)
-    except sqlite3.Error as error:
+        link, version = _open_url(place) if isinstance(place, str) else _open_file(place)
+        migrations.refuse_newer(version, shown(place))
+    except (sqlite3.Error, Trouble, Rejected) as error:
         raise damaged(folder, error) from error
     if version < migrations.newest():
         link.close()
+        newest = migrations.newest()
         raise OlderStore(
-            f"{path}: the store has version {version}, this tailrace reads {migrations.newest()}.",
+            f"{shown(place)}: the store has version {version}, this tailrace reads {newest}.",
             remedy="`tailrace resume` brings it up to date; if a run begins just now, try again.",
         )
     return link
+
+
+def _open_url(url: str) -> tuple[Link, int]:
+    from tailrace.server.postgres import PostgresLink
+
+    link = PostgresLink(storeurl.read(url))
+    return link, link.version()
+
+
+def _open_file(path: Path) -> tuple[Link, int]:
+    link = _open(path)
+    return link, sqlite.version_of(link)
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -119,6 +133,10 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def damaged(folder: Path, error: Exception) -> StoreError:
+    place = store_of(folder)
+    if isinstance(place, str):
+        remedy = "Is that server there, and does it let you in? Try the same address with psql."
+        return StoreError(f"{error}\n  The store cannot be read.", remedy=remedy)
     return StoreError(
         f"{folder / 'store.db'}: cannot be read as a store: {error}.",
         remedy="If it is damaged, restore a copy (a `store.db.v*.bak` beside it is from an earlier "
@@ -306,5 +324,5 @@ def host_work(link: Link, of: str | None = None) -> dict[str, HostWork]:
 
 
 def journal(link: Link) -> Iterator[bytes]:
-    for row in link.execute("SELECT body FROM journal ORDER BY n"):
+    for row in stream(link, "SELECT body FROM journal ORDER BY n"):
         yield row[0]

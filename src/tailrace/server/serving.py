@@ -26,13 +26,14 @@ class Serving:
         *,
         journal: bool = True,
         check: bool = False,
+        store: str = "",
     ) -> None:
         self._sock = door.listen()
         self._door = door
         self._pools = pools
         terms = tuple(pool.terms for pool in pools)
         try:
-            self.world = World(folder, terms, check=check, journal=journal)
+            self.world = World(folder, terms, check=check, journal=journal, store=store)
         except BaseException:
             self._sock.close()
             raise
@@ -47,7 +48,7 @@ class Serving:
         for pool in self._pools:
             driver = pool.driver(world.folder, self.here.text(), self._token, world.machines.gone)
             world.machines.drivers[pool.terms.name] = driver
-        world.lock.announce(self._owner())
+        world.announce(self._owner())
         self._http = http_server(App(world, self._token), self._door.certificate)
         self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
         world.begin()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,8 +18,9 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler.rows import Restored
 from tailrace.server import migrations, sqlite
 from tailrace.server.batch import Batch, NewBag
-from tailrace.server.link import Work, WritingLink
+from tailrace.server.link import Rejected, Trouble, Work, WritingLink
 from tailrace.server.restored import restored
+from tailrace.server.storeurl import Place, is_url, read, shown
 
 STATEMENTS = {
     "bags": "UPDATE bags SET phase = ?, row = ? WHERE bag = ?",
@@ -56,16 +56,13 @@ NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"
 
 
 class Store:
-    def __init__(self, path: Path | str, *, synchronous: str = "FULL") -> None:
-        self.path = path
+    def __init__(self, place: Place, *, synchronous: str = "FULL") -> None:
+        self.path = shown(place)
+        self.link = _opened(place, synchronous)
         try:
-            self.link: WritingLink = sqlite.open_for_writing(path, synchronous)
-            migrations.migrate(self.link, path)
-        except sqlite3.Error as error:
-            raise StoreError(
-                f"{path}: cannot be opened as a store: {error}.",
-                remedy="If the disk is full, free some; if the file is damaged, restore a copy.",
-            ) from error
+            migrations.migrate(self.link, self.path)
+        except (sqlite3.Error, Rejected, Trouble) as error:
+            raise _unusable(place, error) from error
         self.epoch = 0
 
     def begin_epoch(self) -> int:
@@ -151,6 +148,27 @@ class Store:
 
     def _one(self, query: str, values: Iterable[Any] = ()) -> Any:
         return self.link.execute(query, tuple(values)).fetchone()[0]
+
+
+def _opened(place: Place, synchronous: str) -> WritingLink:
+    try:
+        if isinstance(place, str) and is_url(place):
+            from tailrace.server.postgres import Postgres
+
+            return Postgres(read(place))
+        return sqlite.open_for_writing(place, synchronous)
+    except (sqlite3.Error, Rejected, Trouble) as error:
+        raise _unusable(place, error) from error
+
+
+def _unusable(place: Place, error: Exception) -> StoreError:
+    if is_url(place):
+        remedy = "Is that server there, and does it let you in? Try the same address with psql."
+        return StoreError(f"{error}\n  It cannot be opened as a store.", remedy=remedy)
+    return StoreError(
+        f"{place}: cannot be opened as a store: {error}.",
+        remedy="If the disk is full, free some; if the file is damaged, restore a copy.",
+    )
 
 
 def _rows_of(new: NewBag) -> Work:

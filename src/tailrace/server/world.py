@@ -27,11 +27,13 @@ from tailrace.server.cycle import CannotCommit, Cycle
 from tailrace.server.desk import Content, Desk, Released
 from tailrace.server.gathering import Gathering
 from tailrace.server.link import TROUBLES
-from tailrace.server.lock import Lock
+from tailrace.server.lock import Lock, Owner
 from tailrace.server.machine_room import MachineRoom
 from tailrace.server.porter import Porter
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
 from tailrace.server.store import Store
+from tailrace.server.storeurl import Place
+from tailrace.server.whereabouts import settle
 
 log = logging.getLogger("tailrace.server")
 
@@ -54,7 +56,7 @@ class Parts(msgspec.Struct, frozen=True):
     """What a world is made of. The fault tests put in a simulated clock, disk and threads, and
     faulty ones of the others."""
 
-    store: Callable[[Path], Store] = Store
+    store: Callable[[Place], Store] = Store
     clock: Callable[[], Clock] = Clock
     thread: Callable[[str], Executor] = _thread
     desk: type[Desk] = Desk
@@ -71,12 +73,14 @@ class World:
         *,
         check: bool = False,
         journal: bool = True,
+        store: str = "",
         parts: Parts | None = None,
     ) -> None:
+        """`store`: the URL of a database; else it is a file of the folder."""
         parts = parts or Parts()
         self.folder = folder
         self.lock = Lock(folder)
-        self.store = parts.store(folder / "store.db")
+        self.store = parts.store(settle(folder, store))
         self.store.begin_epoch()
         self.clock = parts.clock()
         self.store.remember_pools(pools, self.clock.now())
@@ -124,6 +128,10 @@ class World:
     def state(self) -> State:
         """Of the scheduler, as far as it is committed; `Fallen` where there is none."""
         return self._cycle.desk.scheduler.state
+
+    def announce(self, owner: Owner) -> None:
+        self.lock.announce(owner)
+        self.store.link.announce(owner.address)
 
     def is_of_pool(self, pool: str, host: str, lease: int | None) -> bool:
         """Neither a host nor a lease that is known as another pool's."""
