@@ -72,7 +72,7 @@ class Server:
         world.engine.note("server boots, life", self.life)
         self.loop = Loop(world.engine, self._look)
         made_of = product.Parts(
-            store=lambda path: WatchedStore(path, world, self.step),
+            store=lambda place: WatchedStore(place, world, self.step),
             clock=lambda: Clock(world),  # type: ignore[arg-type, return-value]
             thread=lambda name: Thread(self, name),
             desk=parts.desk,
@@ -80,7 +80,9 @@ class Server:
             machines=parts.machines,
             porter=parts.porter,
         )
-        self.product = product.World(world.folder, world.pools, check=parts.check, parts=made_of)
+        self.product = product.World(
+            world.folder, world.pools, check=parts.check, store=world.store, parts=made_of
+        )
         for pool in world.pools:
             if pool.max:
                 self.product.machines.drivers[pool.name] = Driver(self, pool.name)

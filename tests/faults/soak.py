@@ -2,6 +2,7 @@
 
 python -m tests.faults.soak --seeds 20000 [--first N] [--jobs 2]
 python -m tests.faults.soak --seed 1234 --trace
+python -m tests.faults.soak --seeds 500 --postgres
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import multiprocessing
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from tests.database import Database
 
 from . import planted
 from .oracle import Violation
@@ -20,9 +23,9 @@ from .world import Parts, Told, run
 REPLAY = "python -m tests.faults.soak"
 
 
-def try_one(seed: int) -> tuple[int, Told | str]:
+def try_one(seed: int, store: str = "") -> tuple[int, Told | str]:
     try:
-        return seed, run(seed)
+        return seed, run(seed, store=store)
     except Violation as violation:
         return seed, str(violation)
 
@@ -38,11 +41,10 @@ def one(seed: int, trace: bool, parts: Parts) -> int:
     return 0
 
 
-def many(first: int, count: int, jobs: int) -> int:
-    seeds = range(first, first + count)
+def many(told_of: Iterable[tuple[int, Told | str]], first: int, count: int) -> int:
     began, failed, done = time.monotonic(), 0, 0
     try:
-        for seed, told in outcomes(seeds, jobs):
+        for seed, told in told_of:
             done += 1
             if isinstance(told, str):
                 failed += 1
@@ -66,6 +68,16 @@ def outcomes(seeds: range, jobs: int) -> Iterator[tuple[int, Told | str]]:
         yield from pool.imap_unordered(try_one, seeds, chunksize=4)
 
 
+def in_postgres(seeds: range) -> Iterator[tuple[int, Told | str]]:
+    """One after another, each in a schema of its own."""
+    database = Database()
+    try:
+        for seed in seeds:
+            yield try_one(seed, database.url())
+    finally:
+        database.close()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=300, help="how many")
@@ -74,11 +86,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="this one alone")
     parser.add_argument("--trace", action="store_true", help="say all that happens")
     parser.add_argument("--planted", choices=planted.FAULTS, help="with this fault put in")
+    parser.add_argument("--postgres", action="store_true", help="with the store in PostgreSQL")
     given = parser.parse_args()
     if given.seed is not None:
         parts = planted.FAULTS[given.planted].parts if given.planted else Parts()
         return one(given.seed, given.trace, parts)
-    return many(given.first, given.seeds, given.jobs)
+    seeds = range(given.first, given.first + given.seeds)
+    told_of = in_postgres(seeds) if given.postgres else outcomes(seeds, given.jobs)
+    return many(told_of, given.first, given.seeds)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The real store, telling what it has really committed, and failing on demand.
 
-What was written is learnt from triggers on the tables, not from the batch: a row that the product
-forgot to write, or wrote twice, cannot deceive the oracle.
+What was written is learnt from triggers on the tables (`witness.py`), not from the batch: a row
+that the product forgot to write, or wrote twice, cannot deceive the oracle. In PostgreSQL a failure
+is more than an error: the connection is really cut.
 """
 
 from __future__ import annotations
@@ -9,40 +10,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from enum import Enum, auto
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tailrace.scheduler.rows import Restored
 from tailrace.server.batch import Batch
 from tailrace.server.store import Store
+from tailrace.server.storeurl import Place
+
+from .witness import witness_of
 
 if TYPE_CHECKING:
     from .world import World
-
-Row = tuple[Any, ...]
-
-WATCH = """
-CREATE TEMP TRIGGER t1 AFTER INSERT ON main.bags BEGIN
-    SELECT watch('bag', NEW.bag, NEW.name, NULL, NULL); END;
-CREATE TEMP TRIGGER t2 AFTER UPDATE ON main.bags BEGIN
-    SELECT watch('phase', NEW.bag, NEW.phase, NULL, NULL); END;
-CREATE TEMP TRIGGER t3 AFTER DELETE ON main.results BEGIN
-    SELECT watch('reopened', OLD.bag, OLD.idx, NULL, NULL); END;
-CREATE TEMP TRIGGER t4 AFTER INSERT ON main.attempts BEGIN
-    SELECT watch('sent', NEW.attempt, NEW.bag, NEW.idx, NEW.host); END;
-CREATE TEMP TRIGGER t5 AFTER UPDATE OF outcome ON main.attempts BEGIN
-    SELECT watch('ended', NEW.attempt, NEW.outcome, NULL, NULL); END;
-CREATE TEMP TRIGGER t6 AFTER INSERT ON main.results BEGIN
-    SELECT watch('settled', NEW.bag, NEW.idx, NEW.attempt, NEW.outcome); END;
-CREATE TEMP TRIGGER t7 AFTER INSERT ON main.leases BEGIN
-    SELECT watch('lease', NEW.lease, json_extract(CAST(NEW.row AS TEXT), '$.state'), NEW.bag,
-        json_extract(CAST(NEW.row AS TEXT), '$.ends_us')); END;
-CREATE TEMP TRIGGER t9 AFTER UPDATE ON main.leases BEGIN
-    SELECT watch('lease', NEW.lease, json_extract(CAST(NEW.row AS TEXT), '$.state'), NEW.bag,
-        json_extract(CAST(NEW.row AS TEXT), '$.ends_us')); END;
-CREATE TEMP TRIGGER t8 AFTER UPDATE OF body ON main.attempts WHEN NEW.body IS NOT NULL BEGIN
-    SELECT watch('reported', NEW.attempt, NULL, NULL, NULL); END;
-"""
 
 
 class Trouble(Enum):
@@ -52,11 +30,9 @@ class Trouble(Enum):
 
 
 class WatchedStore(Store):
-    def __init__(self, path: Path | str, world: World, step: Callable[[str], None]) -> None:
-        super().__init__(path, synchronous="OFF")
-        self._rows: list[Row] = []  # written, but not committed yet
-        self.link.create_function("watch", 5, self._watch)
-        self.link.executescript(WATCH)
+    def __init__(self, place: Place, world: World, step: Callable[[str], None]) -> None:
+        super().__init__(place, synchronous="OFF")
+        self._witness = witness_of(self.link)
         self._world = world
         self._step = step  # here the process may die
         self._trouble: Trouble | None = None
@@ -65,14 +41,23 @@ class WatchedStore(Store):
         self._step("a commit")
         self._trouble = self._draw_trouble()
         if self._trouble is Trouble.BEFORE:
-            raise sqlite3.OperationalError("disk I/O error")
-        self._rows.clear()
+            self._fail("disk I/O error")
+        self._witness.begin()
         super().commit(batch)
         # A retried task is reopened and sent in one transaction, in whatever order of the rows.
-        self._world.oracle.committed(sorted(self._rows, key=lambda row: row[0] != "reopened"))
+        told = sorted(self._witness.told(), key=lambda row: row[0] != "reopened")
+        self._world.oracle.committed(told)
         if self._trouble is Trouble.AFTER:
-            raise sqlite3.OperationalError("disk I/O error")
+            self._fail("disk I/O error")
         self._step("anything committed leaves")
+
+    def _fail(self, why: str) -> None:
+        self._witness.cut()
+        raise sqlite3.OperationalError(why)
+
+    def close(self) -> None:
+        self._witness.close()
+        super().close()
 
     def restored(self) -> Restored:
         """Found by their hosts, the live attempts are those that a look at all rows finds."""
@@ -81,9 +66,6 @@ class WatchedStore(Store):
         live = [row[0] for row in self.link.execute(query)]
         assert [row.attempt for row in found.attempts] == live
         return found
-
-    def _watch(self, *row: Any) -> None:
-        self._rows.append(row)
 
     def _draw_trouble(self) -> Trouble | None:
         engine, world = self._world.engine, self._world
@@ -97,4 +79,4 @@ class WatchedStore(Store):
     def _write(self, batch: Batch) -> None:
         super()._write(batch)
         if self._trouble is Trouble.DURING:
-            raise sqlite3.OperationalError("database or disk is full")
+            self._fail("database or disk is full")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,7 @@ import msgspec
 from tailrace.scheduler import money
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.scheduler.state import Bag, State
-from tailrace.server import publishing
+from tailrace.server import publishing, reading
 from tailrace.server.cycle import Cycle
 from tailrace.server.desk import Desk
 from tailrace.server.machine_room import MachineRoom
@@ -67,8 +66,16 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class World:
-    def __init__(self, seed: int, folder: Path, parts: Parts, say: Callable[[str], None] | None):
+    def __init__(
+        self,
+        seed: int,
+        folder: Path,
+        parts: Parts,
+        say: Callable[[str], None] | None,
+        store: str = "",
+    ):
         self.parts = parts
+        self.store = store  # the URL of a database; else it is a file
         self.folder = folder / "server"
         self.home = folder / "home"  # the owner's
         self.engine = Engine(seed, say)
@@ -112,7 +119,7 @@ class World:
                     len(oracle.results), len(oracle.leases))  # fmt: skip
 
     def _check_store(self) -> None:
-        link = sqlite3.connect(self.folder / "store.db")
+        link = reading.open_store(self.folder)
         self.oracle.check_tables(link)
         self.oracle.check_journal(link)
         link.close()
@@ -167,10 +174,15 @@ class World:
         return "; ".join(text for text in left if text) + "\n" + self.server.explained()
 
 
-def run(seed: int, parts: Parts | None = None, say: Callable[[str], None] | None = None) -> Told:
+def run(
+    seed: int,
+    parts: Parts | None = None,
+    say: Callable[[str], None] | None = None,
+    store: str = "",
+) -> Told:
     """One seed, from its beginning to its end. Raises a Violation."""
     with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder, listening():
-        world = World(seed, Path(folder), parts or Parts(), say)
+        world = World(seed, Path(folder), parts or Parts(), say, store)
         sync = mock.patch.object(publishing, "_sync", Disk(world).sync)
         affordable = mock.patch.object(money, "affordable", world.parts.affordable)
         try:

@@ -1,6 +1,6 @@
 """The link to PostgreSQL: one connection that reads and writes, one that holds the store.
 
-A connection that was cut is made anew for the next question. Nothing is written through it before
+A connection that was cut is made anew for a question. Nothing is written through it before
 `retake`: that makes sure of the lock, and raises the epoch. To raise it is to wait for whatever the
 old connection had under way, which holds the epoch's row until it is committed or gone; and what
 arrives later finds an epoch that is not its own. So the tables that are read afterwards are final,
@@ -63,6 +63,14 @@ class PostgresLink:
         return link
 
     def execute(self, query: str, values: Row = (), /) -> Rows:
+        try:
+            return self._ask(query, values)
+        except Trouble:
+            if not (self._link.closed and query.startswith("SELECT")):
+                raise
+        return self._ask(query, values)  # of a question nothing can be in doubt
+
+    def _ask(self, query: str, values: Row) -> Rows:
         try:
             return self._open().execute(in_words_of_psycopg(query), values or None)
         except self._errors as error:
