@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+from typing import Any
 
 from tests.real.conftest import Folder, Run
 
@@ -63,6 +64,25 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(folder: Folder) -> Non
     again = folder.tailrace("resume", "--quiet")
     assert again.returncode == 0, again.stderr
     assert folder.outcomes() == ["succeeded"] * 6
+
+
+def test_a_resumed_run_has_as_many_cores_as_before(folder: Folder) -> None:
+    """And its workers are known by what they had, not by what they offered when they ended."""
+    task = "echo $$ >> begun; until [ -e go ]; do sleep 0.05; done"
+    folder.write("jobs", f"{task}\n" * 3)
+    run = folder.start("run", "--commands", "jobs", "-j", "1")
+    folder.wait_for((folder.path / "begun").exists)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=30)
+    assert [host["capacity"]["cores"] for host in _hosts(folder)] == [1000]
+    folder.write("go", "")
+    assert folder.tailrace("resume", "--quiet").returncode == 0
+    assert [host["capacity"]["cores"] for host in _hosts(folder)] == [1000] * len(_hosts(folder))
+
+
+def _hosts(folder: Folder) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(folder.tailrace("hosts", "--json").stdout)
+    return found
 
 
 def _with_a_second_bag(folder: Folder) -> Run:

@@ -152,6 +152,15 @@ def test_with_n_of_zero_the_dear_host_is_next_and_without_end_it_is_never() -> N
     assert [one.host for one in sent] == ["c1", "c2"]
 
 
+def test_a_loser_whose_worker_ends_before_it_hears_of_the_drop_was_cancelled() -> None:
+    """Its bag has ended, and with it the lease of its machine: nobody took it from us."""
+    for vanished in (Outcome.PREEMPTED, Outcome.LOST):
+        stage, sent = _wqr(1, 2)
+        stage.succeed(sent[1])
+        stage.end(sent[0], vanished, run_us=1000)
+        assert stage.tables.outcomes[sent[0].attempt] is Outcome.CANCELLED
+
+
 def test_what_is_only_wanted_is_dropped_with_the_result() -> None:
     stage, out = _in_the_tail(n=1)
     stage.wait(90)  # wanted, and no cheap host is idle

@@ -99,7 +99,8 @@ def test_what_was_submitted_was_sent_or_still_waits() -> None:
 
 
 def test_a_link_tells_what_went_over_it() -> None:
-    link = Link("backbone", bytes_per_s=2e6, reach=Reach.WIDE)
-    link.bytes = 30e6
-    found = link_figures(link, 60_000_000)
-    assert (found["megabytes"], found["used"], found["busy"]) == (30, 0.25, 0)
+    for reach, used in ((Reach.LOCAL, 0.25), (Reach.WIDE, 0)):
+        link = Link("backbone", bytes_per_s=2e6, reach=reach)
+        link.bytes = 30e6
+        found = link_figures(link, 60_000_000)
+        assert (found["megabytes"], found["used"], found["busy"]) == (30, used, 0)

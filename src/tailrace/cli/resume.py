@@ -17,7 +17,9 @@ from tailrace.server.reading import BagFacts
 
 @click.command(epilog="Example: `tailrace resume` goes on with the newest unfinished bag.")
 @click.argument("bag", required=False)
-@click.option("--cores", "-j", help="Cores of this machine to use: 4, 50%, or all, the default.")
+@click.option(
+    "--cores", "-j", help="Cores of this machine to use: 4, 50%, or all; default: as before."
+)
 @click.option("--memory", help="Memory of this machine to use; default: nearly all.")
 @click.option("--price", help="What this machine costs: '0.10 USD/h'; default: as before.")
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from tailrace.bag.bag import Bag
 from tailrace.bag.needs import fits, lacking
@@ -63,6 +64,8 @@ def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
     bag_file, submitted_us = _submitted(folder, number)
     loaded = settings.load(_flags(options), folder.parent, bag_file)
+    if loaded.origin("cores") == settings.DEFAULT:
+        loaded = replace(loaded, cores=_cores_before(folder, number))
     pools = settings.pools(loaded, lambda pool: _agreed(folder, number, pool, submitted_us))
 
     def begin(server: Embedded) -> int:
@@ -83,6 +86,17 @@ def _submitted(folder: Path, number: int) -> tuple[Path | None, int]:
         link.close()
     file = Path(spec.folder, Path(spec.source).name)
     return (file if spec.syntax == "braces" and file.is_file() else None), row.submitted_us
+
+
+def _cores_before(folder: Path, number: int) -> float | None:
+    """So many of this machine's as it was run with last; None: all."""
+    from tailrace.server import reading
+
+    link = reading.open_store(folder)
+    try:
+        return reading.cores_of(link, number, settings.LOCAL)
+    finally:
+        link.close()
 
 
 def _agreed(folder: Path, number: int, pool: str, submitted_us: int) -> Billing | None:

@@ -44,9 +44,12 @@ def ended(state: State, event: Ended) -> None:
 
 
 def _in_our_books(state: State, host: Host, attempt: Attempt, event: Ended) -> Outcome:
-    """One we dropped ended as we meant it to; one cancelled unasked was handed back, unless it had
-    run; a success past its time-out may count for nothing."""
+    """One we dropped ended as we meant it to, also when its worker ended before it heard of that;
+    one cancelled unasked was handed back, unless it had run; a success past its time-out may count
+    for nothing."""
     reported = event.outcome
+    if reported in VANISHED and attempt.dropping is CANCELLED:
+        return CANCELLED
     if reported is CANCELLED:
         return attempt.dropping or (Outcome.LOST if event.measured.run_us else CANCELLED)
     if reported is SUCCEEDED and attempt.expired and not late_counts(state, host):

@@ -29,6 +29,8 @@ def seen(state: State, row: HostRow) -> Host:
     _count_out(state, host)
     move_to_lease(state, host, row.lease)
     host.pool, host.kind, host.capacity, host.speed = row.pool, row.kind, row.capacity, row.speed
+    if any(row.capacity.values()):
+        host.whole = row.capacity
     host.present, host.retired = True, not stands(state, row.lease)
     rate(state, host)
     _count_in(state, host)

@@ -200,7 +200,8 @@ class Host:
         self.id = row.host
         self.pool = row.pool
         self.kind = row.kind
-        self.capacity = row.capacity
+        self.capacity = row.capacity  # of which a worker that ends offers nothing any more
+        self.whole = row.capacity  # when it was at work
         self.lease = row.lease
         self.speed = row.speed
         self.succeeded = row.succeeded
@@ -226,7 +227,7 @@ class Host:
         return self.excluded_until_us > 0 and not self.probing
 
     def row(self) -> HostRow:
-        return HostRow(self.id, self.pool, self.kind, self.capacity, self.lease, self.succeeded,
+        return HostRow(self.id, self.pool, self.kind, self.whole, self.lease, self.succeeded,
                        self.booked, self.exclusions, self.excluded_until_us, self.why,
                        self.speed)  # fmt: skip
 

@@ -12,12 +12,13 @@ from typing import Any
 import msgspec
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.needs import THOUSANDTHS
 from tailrace.bag.outcome import Outcome
 from tailrace.errors import BadInput, StoreError
 from tailrace.report.record import Result
 from tailrace.scheduler.rows import BagRow, HostRow
 from tailrace.server import migrations, sqlite, storeurl
-from tailrace.server.bills import Shares
+from tailrace.server.bills import Shares, leases
 from tailrace.server.link import Link, Rejected, Trouble, stream
 from tailrace.server.protocol import WorkResult
 from tailrace.server.storeurl import shown
@@ -303,6 +304,17 @@ def hosts(link: Link) -> list[HostFacts]:
         HostFacts(msgspec.json.decode(row, type=HostRow), msgspec.json.decode(about), first, last)
         for row, about, first, last in link.execute(query)
     ]
+
+
+def cores_of(link: Link, number: int, pool: str) -> float | None:
+    """That the newest machine of a pool gave to tasks of the bag; None: all it had, or none yet."""
+    named = [lease.host for lease in leases(link, number) if lease.pool == pool and lease.host]
+    query = "SELECT row, about FROM hosts WHERE host = ?"
+    found = link.execute(query, (named[-1],)).fetchone() if named else None
+    if found is None:
+        return None
+    given = msgspec.json.decode(found[0], type=HostRow).capacity.get("cores", 0) / THOUSANDTHS
+    return None if given in (0, msgspec.json.decode(found[1]).get("cores")) else given
 
 
 def unpublished(link: Link, number: int) -> list[int]:

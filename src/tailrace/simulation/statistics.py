@@ -11,7 +11,7 @@ import numpy as np
 from tailrace.scheduler import money
 from tailrace.simulation.availability import of_all
 from tailrace.simulation.host import SimulatedHost
-from tailrace.simulation.network import Link
+from tailrace.simulation.network import Link, Reach
 from tailrace.simulation.record import UNKNOWN, Record
 from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.world import World
@@ -131,11 +131,12 @@ def links(world: World) -> list[Part]:
 
 
 def link_figures(link: Link, now: int) -> dict[str, float]:
-    busy = link.busy_us(now)
+    """A wide link has its rate for each transfer, however many there are: it is never used up."""
+    shared = now and link.reach is Reach.LOCAL
     return {
         "megabytes": link.bytes / MEGABYTE,
-        "busy": busy / now if now else 0.0,
-        "used": link.bytes / (link.bytes_per_s * now / SECOND) if now else 0.0,
+        "busy": link.busy_us(now) / now if now else 0.0,
+        "used": link.bytes / (link.bytes_per_s * now / SECOND) if shared else 0.0,
     }
 
 
