@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from tailrace.simulation.arrivals import daily, poisson
 from tailrace.simulation.drawn import Book, streams
-from tailrace.simulation.draws import Stream
+from tailrace.simulation.draws import Draws
 from tailrace.simulation.laws import Exponential, Lognormal
 
 COUNT = 60
 LAW = Exponential(100.0)
-WAYS: dict[str, Callable[[Stream], list[float]]] = {
+WAYS: dict[str, Callable[[Draws], list[float]]] = {
     "uniforms": lambda stream: _taken(stream.uniforms()),
     "of": lambda stream: _taken(stream.of(Lognormal(1.0, 2.0))),
     "durations": lambda stream: [us / 1e6 for us in _taken(stream.durations(LAW))],

@@ -18,7 +18,15 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from tailrace.quantities import SECOND
-from tailrace.simulation.draws import HasDraw, HasTimes, Name, Stream, Streams, microseconds
+from tailrace.simulation.draws import (
+    Draws,
+    HasDraw,
+    HasTimes,
+    Name,
+    Stream,
+    Streams,
+    microseconds,
+)
 from tailrace.simulation.laws.law import Floats, Law
 
 T = TypeVar("T", int, float)
@@ -55,13 +63,13 @@ class Between:
     def __init__(self, events: Events, book: Book | None) -> None:
         self._events, self._book = events, book
 
-    def between(self, stream: Stream, names: tuple[Name, ...]) -> Stream:
+    def between(self, stream: Stream, names: tuple[Name, ...]) -> Draws:
         name = "/".join(map(str, names))
         noted = None if self._book is None else self._book.values.setdefault(name, array("d"))
         return KnownStream(stream, self._events.get(name, NONE), noted)
 
 
-class KnownStream(Stream):
+class KnownStream:
     """First what is known, then what is drawn; all of it noted, if there is a book."""
 
     __slots__ = ("_known", "_noted", "_stream")
@@ -104,9 +112,6 @@ class KnownStream(Stream):
         if start > len(noted):
             self._numbered(draw, start - len(noted), len(noted))
         noted.extend(found[len(noted) - start :].tolist())
-
-    def later(self, start: int) -> Stream:
-        raise NotImplementedError("what is known has its own beginning")
 
     def _rest(self) -> Stream:
         return self._stream.later(len(self._known))

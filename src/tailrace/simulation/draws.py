@@ -46,10 +46,32 @@ class HasTimes(Protocol):
     def times(self, stream: Stream) -> Iterator[int]: ...
 
 
+class Draws(Protocol):
+    """What can be drawn for one purpose: from a stream, or from what stands before it."""
+
+    def uniforms(self) -> Callable[[], float]:
+        """A callable that gives the next uniform."""
+
+    def of(self, law: Law) -> Callable[[], float]:
+        """A callable that gives the next value of a law."""
+
+    def durations(self, law: Law) -> Callable[[], int]:
+        """A callable that gives the next duration in microseconds, of a law in seconds."""
+
+    def times(self, arrivals: HasTimes) -> Iterator[int]:
+        """Of arrivals, in microseconds."""
+
+    def values(self, law: HasDraw, count: int, start: int = 0) -> Floats:
+        """Numbers `start` to `start + count` of a law, without moving along the sequence."""
+
+    def array(self, count: int, start: int = 0) -> Floats:
+        """Uniforms `start` to `start + count` of the sequence, without moving along it."""
+
+
 class Intermediary(Protocol):
     """Stands between streams and who draws from them: gives what is known, notes what is drawn."""
 
-    def between(self, stream: Stream, names: tuple[Name, ...]) -> Stream: ...
+    def between(self, stream: Stream, names: tuple[Name, ...]) -> Draws: ...
 
 
 class Streams:
@@ -62,7 +84,7 @@ class Streams:
         self._via = via
         self._names = names  # of the families around this one
 
-    def stream(self, *names: Name) -> Stream:
+    def stream(self, *names: Name) -> Draws:
         made = Stream(self.seed, names)
         return made if self._via is None else self._via.between(made, (*self._names, *names))
 
@@ -93,23 +115,18 @@ class Stream:
         return Stream(self._seed, self._names, start)
 
     def uniforms(self) -> Callable[[], float]:
-        """A callable that gives the next uniform."""
         return _next(block.tolist() for block in self._blocks())
 
     def of(self, law: Law) -> Callable[[], float]:
-        """A callable that gives the next value of a law."""
         return _next(law.draw(block).tolist() for block in self._blocks())
 
     def durations(self, law: Law) -> Callable[[], int]:
-        """A callable that gives the next duration in microseconds, of a law in seconds."""
         return _next(microseconds(law.draw(block)).tolist() for block in self._blocks())
 
     def times(self, arrivals: HasTimes) -> Iterator[int]:
-        """Of arrivals, in microseconds."""
         return arrivals.times(self)
 
     def values(self, law: HasDraw, count: int, start: int = 0) -> Floats:
-        """Numbers `start` to `start + count` of a law, without moving along the sequence."""
         return law.draw(self.array(count, start))
 
     def arrays(self, law: Law) -> Iterator[Floats]:
@@ -117,7 +134,6 @@ class Stream:
         return (law.draw(block) for block in self._blocks())
 
     def array(self, count: int, start: int = 0) -> Floats:
-        """Uniforms `start` to `start + count` of the sequence, without moving along it."""
         bits, skipped = self._bits(start)
         return _open_unit(bits.random_raw(skipped + count)[skipped:])
 

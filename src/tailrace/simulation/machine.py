@@ -15,8 +15,9 @@ from functools import partial
 from tailrace.bag.needs import Amounts, fits
 from tailrace.simulation.engine import Engine, Handle, Rank
 from tailrace.simulation.job import Job, Stage
-from tailrace.simulation.sharing import EqualShare, Sharing, WorkClock
+from tailrace.simulation.sharing import EqualShare, Sharing
 from tailrace.simulation.usage import Book, Usage
+from tailrace.simulation.workclock import WorkClock
 
 OnEnd = Callable[[Job], object]
 Arrived = Callable[[object], None]
@@ -49,7 +50,7 @@ class Machine:
         self._speed = speed
         self._background = 0.0
         self._sharing: Sharing = sharing or EqualShare()
-        self._clock = WorkClock()
+        self._clock: WorkClock[Job] = WorkClock()
         self._held: dict[Job, None] = {}  # all that a failure takes, in order of arrival
         self._room = self._sharing.room(slots)
         self._taken = 0  # of the room

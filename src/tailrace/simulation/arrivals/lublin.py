@@ -146,7 +146,7 @@ def lublin_jobs(
     kind: Kind, count: int, streams: Streams, *, one_processor: bool = True, start_hour: float = 0.0
 ) -> Jobs:
     """So many jobs of one kind; `one_processor` leaves out those that need several."""
-    times = lublin(kind, start_hour).times(streams.stream("lublin", "gaps"))
+    times = streams.stream("lublin", "gaps").times(lublin(kind, start_hour))
     submit = np.fromiter(times, np.int64, count)
     processors = np.ones(count, np.int64) if one_processor else _processors(kind, count, streams)
     return Jobs(submit, _run_times(kind, processors, streams), processors)
