@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.docs.pages import ROOT
 from tests.real.served import serving, tailrace, wait_for, worker
 
-from tailrace.worker.joining import Join
+from tailrace.errors import BadInput
+from tailrace.server.lock import alive
+from tailrace.server.principals import Kind, Principal
+from tailrace.server.submission import Submission, checked
+from tailrace.worker.joining import Join, parse
 from tailrace.worker.pinned import WrongCertificate
 
 
@@ -88,8 +96,125 @@ def test_a_machine_joins_over_tls_by_environment_and_by_file_and_no_other_server
             assert joined.poll() is None  # it outlives the server
 
 
+def test_two_users_do_not_see_each_other_and_an_admin_sees_both(tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    with serving(tmp_path, "--local", "-j", "1") as server:
+        for name, kind in (("ada", "user"), ("bob", "user"), ("root", "admin")):
+            file = str(away / f"{name}.join")
+            tailrace(tmp_path, "tokens", "add", name, f"--{kind}", "--write", file)
+
+        def as_(name: str, *words: str, code: int = 0) -> str:
+            done = tailrace(away, *words, code=code, TAILRACE_SERVER=str(away / f"{name}.join"))
+            return done.stdout + done.stderr
+
+        assert as_("ada", "submit", "-q", "--", "echo {}; test {} != b", ":::", "a", "b") == "1\n"
+        as_("bob", "submit", "--name", "bobs", "--", "echo {}", ":::", "x")
+        as_("ada", "watch", "-q", code=1)
+        as_("bob", "watch", "-q")
+        assert [bag["name"] for bag in json.loads(as_("root", "status", "--json"))["bags"]] == [
+            "echo", "bobs"]  # fmt: skip
+        assert "bobs" not in as_("ada", "status")
+        for words in (
+            ("results", "2"),
+            ("logs", "0", "--bag", "2"),
+            ("cancel", "2", "--yes"),
+            ("retry", "2"),
+        ):
+            assert "there is no" in as_("ada", *words, code=2)
+        results = json.loads(as_("ada", "results", "--json"))
+        assert [one["outcome"] for one in results] == ["succeeded", "task_failed"]
+        assert as_("ada", "logs", "0", "--stdout") == "a\n"
+        assert "failed for good" in as_("ada", "explain", "1/1")
+        (host,) = json.loads(as_("bob", "hosts", "--json"))
+        assert host["attempts"] == 1  # of his own
+        assert "only an admin" in as_("bob", "explain", host["host"], code=2)
+        assert "1 task of bag 1" in as_("ada", "retry")
+        ada = parse((away / "ada.join").read_text())
+        bob = parse((away / "bob.join").read_text())
+        for path in ("", "/events", "/results", "/details", "/failures", "/failed", "/tasks/0"):
+            assert server.ask(ada, "GET", f"/api/v1/bags/1{path}")[0] == 200
+            assert server.ask(bob, "GET", f"/api/v1/bags/1{path}")[0] == 404
+        change = {"change": "cancel"}
+        assert server.ask(bob, "POST", "/api/v1/bags/1/change", change)[0] == 404
+        assert server.ask(bob, "GET", "/api/v1/explain?subject=task+1%2F0")[0] == 404
+
+
+SPEC = {"name": "b", "folder": "/tmp", "command": "true", "axes": []}
+ROWS = {"type": "rows", "columns": ["x"], "kinds": ["int"], "count": 1}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"spec": {**SPEC, "command": "echo {nowhere}"}},
+        {"spec": {**SPEC, "needs": {"cores": -1}}},
+        {"spec": {**SPEC, "folder": "relative"}},
+        {"spec": {**SPEC, "files": "staged", "inputs": [{"name": "a", "place": "a"}]}},
+        {"spec": {**SPEC, "matching": {"name": "none"}}},
+        {"spec": {**SPEC, "order": "nowhere"}},
+        {"spec": {**SPEC, "axes": [[]]}},
+        {"spec": {**SPEC, "axes": [[{"type": "range", "name": "x", "start": "0", "step": "1/0",
+                                     "count": 5}]]}},
+        {"spec": {**SPEC, "axes": [[ROWS]]}},
+        {"spec": {**SPEC, "axes": [[ROWS]]}, "chunks": ["kZGhYQ=="]},
+        {"spec": {**SPEC, "axes": [[{**ROWS, "kinds": []}]]}, "chunks": ["kZGhMQ=="]},
+        {"spec": {**SPEC, "axes": [[{**ROWS, "count": 10**12}]]}, "chunks": ["kZGhMQ=="]},
+        {"spec": {**SPEC, "retries": {"lost": -1}}},
+        {"spec": SPEC, "chunks": ["kA=="]},
+        {"spec": {"name": "b"}},
+        [],
+    ],
+)  # fmt: skip
+def test_a_bag_that_could_not_run_is_refused(body: Any) -> None:
+    """As a client of another make might send it: never would it reach the scheduler."""
+    from msgspec import ValidationError, convert
+
+    with pytest.raises((BadInput, ValidationError)):
+        checked(convert(body, Submission), Principal(Kind.USER, "ada"))
+
+
+def test_a_good_bag_from_another_make_of_client_runs(tmp_path: Path) -> None:
+    command = "echo {x}; sleep 0.1"
+    spec = {**SPEC, "command": command, "folder": str(tmp_path), "axes": [[ROWS]]}
+    with serving(tmp_path, "--local", "-j", "1") as server:
+        ada = server.token("ada", "user")
+        body = {"spec": spec, "chunks": ["kZGhNw=="]}
+        status, told = server.ask(ada, "POST", "/api/v1/bags", body)
+        assert (status, told) == (200, {"bag": 1, "name": "b", "count": 1})
+        path, after = "/api/v1/bags/1", 0
+        for _ in range(20):
+            items = server.ask(ada, "GET", f"{path}/events?after={after}&wait=20")[1]
+            after = items[-1]["n"] if items else after
+            if server.ask(ada, "GET", path)[1]["phase"] == "finished":
+                break
+        (told,) = server.ask(ada, "GET", f"{path}/results")[1]
+        assert (told["result"]["stdout"], told["result"]["params"]) == ("7\n", {"x": 7})
+        huge = b"x" * (1024 * 1024 + 1)
+        assert server.ask(ada, "POST", f"{path}/change", huge.decode())[0] == 413
+        assert server.ask(ada, "GET", "/api/v1/tokens")[0] == 403
+
+
+def test_a_run_in_the_background_goes_on_alone_and_its_server_ends(tmp_path: Path) -> None:
+    tailrace(tmp_path, "run", "--detach", "-j", "1", "--", "echo {} > out{}", ":::", "1", "2")
+    tailrace(tmp_path, "watch", "-q")
+    assert (tmp_path / "out2").read_text() == "2\n"
+    wait_for(lambda: alive(tmp_path / ".tailrace") is None)
+
+
+def test_the_description_names_every_route_and_nothing_it_does_not_explain(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        told = server.ask(server.token("ada", "user"), "GET", "/api/v1/openapi.json")[1]
+    text = json.dumps(told)
+    named = set(re.findall(r"#/components/schemas/([^\"]+)", text))
+    assert named and named <= set(told["components"]["schemas"])
+    page = (ROOT / "docs/reference/api.md").read_text()
+    routes = {f"{m.upper()} {path}" for path, ways in told["paths"].items() for m in ways}
+    assert routes == set(re.findall(r"^\| `((?:GET|POST) [^`]+)`", page, re.MULTILINE))
+
+
 def test_a_join_text_says_what_it_says_again() -> None:
-    from tailrace.worker.joining import BadJoin, parse
+    from tailrace.worker.joining import BadJoin
 
     join = Join("https://host.example:8600", "to-ken_", "ab" * 32)
     assert parse(join.text()) == join

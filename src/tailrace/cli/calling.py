@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
 from tailrace.errors import BadInput, ServerError
+from tailrace.scheduler.events import Change
 from tailrace.server.lock import Owner
+from tailrace.server.reading import FeedItem
 from tailrace.worker.pinned import connect
 
 PATIENCE_S = 30.0
@@ -28,9 +31,31 @@ def call(owner: Owner, method: str, path: str, body: Any = None, kind: Any = Any
     return msgspec.json.decode(data, type=kind)
 
 
+class Asked:
+    """What is asked of a server in the same words by every reader."""
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+
+    def get(self, path: str, kind: Any) -> Any:
+        return call(self.owner, "GET", f"/api/v1/{path}", kind=kind)
+
+    def explain(self, subject: str) -> list[str]:
+        lines: list[str] = self.get(f"explain?subject={quote(subject)}", list[str])
+        return lines
+
+    def events(self, number: int, after: int, wait_s: float) -> list[FeedItem]:
+        path = f"bags/{number}/events?after={after}&wait={wait_s:g}"
+        items: list[FeedItem] = self.get(path, list[FeedItem])
+        return items
+
+    def change(self, number: int, what: Change, tasks: tuple[int, ...] = (), why: str = "") -> None:
+        body = {"change": what.value, "tasks": tasks, "why": why}
+        call(self.owner, "POST", f"/api/v1/bags/{number}/change", body)
+
+
 def _exchange(owner: Owner, method: str, path: str, body: Any) -> tuple[int, bytes]:
     from http.client import HTTPException
-    from urllib.parse import urlsplit
 
     connection = None
     try:

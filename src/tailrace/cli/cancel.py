@@ -9,7 +9,7 @@ import click
 from tailrace.cli import screen, standing
 from tailrace.cli.choosing import choose_unfinished
 from tailrace.cli.hints import hint
-from tailrace.cli.stored import stored
+from tailrace.cli.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.scheduler.events import Change
 from tailrace.scheduler.rows import BagPhase
@@ -19,21 +19,20 @@ from tailrace.server.reading import BagFacts
 @click.command(epilog="Examples: `tailrace cancel` · `tailrace cancel 2 --yes`")
 @click.argument("bag", required=False)
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def command(bag: str | None, yes: bool) -> int:
+@server_option
+def command(bag: str | None, yes: bool, server: str | None) -> int:
     """Cancel a bag: running tasks are ended, no more are sent; results stay.
 
     BAG is a number or a name; default: the newest that is not finished.
     """
-    with stored() as here:
-        facts, folder = choose_unfinished(here.link, bag), here.folder
-    label = f"bag {facts.bag} ({screen.plain(facts.name)})"
-    if facts.phase in (BagPhase.FINISHED, BagPhase.CANCELLED):
-        click.echo(f"{label} is {facts.phase} already: there is nothing to cancel.")
-        return 0
-    _confirm(label, facts, yes)
-    from tailrace.cli.changing import change
-
-    taken = change(folder, facts.bag, Change.CANCEL, why="cancelled by its owner")
+    with reached(server) as here:
+        facts = choose_unfinished(here, bag)
+        label = f"bag {facts.bag} ({screen.plain(facts.name)})"
+        if facts.phase in (BagPhase.FINISHED, BagPhase.CANCELLED):
+            click.echo(f"{label} is {facts.phase} already: there is nothing to cancel.")
+            return 0
+        _confirm(label, facts, yes)
+        taken = here.change(facts.bag, Change.CANCEL, why="cancelled by its owner")
     ended = "; the server ends its tasks" if taken else ""
     click.echo(f"{label} is cancelled{ended}. Results so far: `{hint(f'results {facts.bag}')}`")
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tailrace.cli.calling import call
+from tailrace.cli.calling import Asked
 from tailrace.scheduler.events import BagChanged, Change
 from tailrace.server import lock
 
@@ -15,8 +15,7 @@ def change(
     """True when a server took it, and acts on it now."""
     owner = lock.alive(folder)
     if owner is not None:
-        body = {"change": what.value, "tasks": tasks, "why": why}
-        call(owner, "POST", f"/api/v1/bags/{bag}/change", body)
+        Asked(owner).change(bag, what, tasks, why)
         return True
     from tailrace.server.offline import Offline
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from tailrace.errors import BadInput
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server import reading
-from tailrace.server.link import Link
 from tailrace.server.reading import BagFacts
 
 
-def choose(link: Link, text: str | None) -> BagFacts:
-    bags = reading.bags(link)
+class Bags(Protocol):
+    """As much of a reader as is needed here."""
+
+    def bags(self) -> list[BagFacts]: ...
+
+
+def choose(reader: Bags, text: str | None) -> BagFacts:
+    bags = reader.bags()
     if not bags:
         raise BadInput("there is no bag here yet", remedy="Start one with `tailrace run`.")
     if text is None:
@@ -22,9 +28,9 @@ def choose(link: Link, text: str | None) -> BagFacts:
     return named[-1]
 
 
-def choose_unfinished(link: Link, text: str | None) -> BagFacts:
+def choose_unfinished(reader: Bags, text: str | None) -> BagFacts:
     """The newest that is not finished, unless one is named."""
     if text is not None:
-        return choose(link, text)
-    open_bags = [bag for bag in reading.bags(link) if bag.phase != BagPhase.FINISHED]
-    return open_bags[-1] if open_bags else choose(link, None)
+        return choose(reader, text)
+    open_bags = [bag for bag in reader.bags() if bag.phase != BagPhase.FINISHED]
+    return open_bags[-1] if open_bags else choose(reader, None)

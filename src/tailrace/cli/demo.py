@@ -50,11 +50,12 @@ def _show_results(where: Path) -> None:
     from tailrace.cli.screen import print_table
     from tailrace.report.table import results_table
     from tailrace.server import reading
+    from tailrace.server.reader import StoreReader
 
     link = reading.open_store(place.for_run(where))
     try:
         click.echo()
-        results = reading.results(link, choosing.choose(link, None).bag)
+        results = reading.results(link, choosing.choose(StoreReader(link, None), None).bag)
         print_table(results_table(results, first=6, last=6))
     finally:
         link.close()

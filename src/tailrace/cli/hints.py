@@ -13,6 +13,7 @@ from tailrace.cli import place
 from tailrace.errors import BadInput
 
 NAME = "tailrace"
+more = ""  # behind each command: the server this one was told to ask
 
 
 def program(start: Path | None = None) -> str:
@@ -34,7 +35,7 @@ def hint(words: str, runs: Path | None = None) -> str:
     """`resume 2` → `tailrace resume 2`; for runs that a command here would not find, behind a `cd`
     to them."""
     if runs is None or _is_found(runs):
-        return f"{program()} {words}"
+        return f"{program()} {words}{more}"
     home = runs.parent
     shown = min(os.path.relpath(home), str(home), key=len)
     return f"cd {shlex.quote(shown)} && {program(home)} {words}"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import click
 
 from tailrace.cli import naming, screen
-from tailrace.cli.stored import Stored, stored
+from tailrace.cli.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report import words
-from tailrace.server import reading
 from tailrace.server.protocol import WorkResult
+from tailrace.server.reader import Reader, TaskFacts
 from tailrace.server.reading import AttemptFacts
 
 
@@ -25,19 +25,23 @@ from tailrace.server.reading import AttemptFacts
 @click.option("--attempt", type=int, help="Only this attempt, by its number.")
 @click.option("--stdout", "stream", flag_value="stdout", help="Only its stdout, as it was kept.")
 @click.option("--stderr", "stream", flag_value="stderr", help="Only its stderr, as it was kept.")
-def command(task: str, bag: str | None, attempt: int | None, stream: str | None) -> int:
+@server_option
+def command(
+    task: str, bag: str | None, attempt: int | None, stream: str | None, server: str | None
+) -> int:
     """Print what TASK wrote: when and where each attempt ran, why it was sent, how it ended.
 
     TASK is a number, values such as alpha=0.1,seed=3, or BAG/TASK. With --stdout or --stderr it is
     the accepted attempt's, or the last one's, unless --attempt names another.
     """
-    with stored() as here:
-        facts, index = naming.task(here.link, task, bag)
-        found = _chosen(list(reading.attempts(here.link, facts.bag, index)), attempt, index)
+    with reached(server) as here:
+        facts, index = naming.task(here, task, bag)
+        told = here.task(facts.bag, index)
+        found = _chosen(told.attempts, attempt, index)
         if stream is not None:
             _print_stream(found, stream)
         else:
-            _print_all(here, facts.bag, index, found)
+            _print_all(here, f"{facts.bag}/{index}", told, found)
     return 0
 
 
@@ -61,14 +65,13 @@ def _print_stream(found: list[AttemptFacts], stream: str) -> None:
     screen.utf8_out().write(tidy)
 
 
-def _print_all(here: Stored, bag: int, index: int, found: list[AttemptFacts]) -> None:
-    task = reading.content(here.link, bag).task(index)
-    click.echo(f"task {bag}/{index}: {screen.short(task.text(), 1000)}")
+def _print_all(here: Reader, name: str, task: TaskFacts, found: list[AttemptFacts]) -> None:
+    click.echo(f"task {name}: {screen.short(task.text, 1000)}")
     if not found:
         click.echo("It was not sent yet.")
     for attempt in found:
         click.echo()
-        for line in _told(attempt, served=here.served):
+        for line in _told(attempt, served=here.server is not None):
             click.echo(line)
 
 

@@ -15,9 +15,10 @@ from tailrace.errors import Exit, TailraceError
 # command: (module below tailrace.cli, what it does)
 COMMANDS: dict[str, str] = {
     "run": "Run a bag here, to its end.",
+    "submit": "Hand a bag to a server, and return.",
     "resume": "Go on with a bag that was interrupted or stopped.",
     "status": "Show the bags of this folder and how far they are.",
-    "watch": "Follow a bag that runs elsewhere on this machine.",
+    "watch": "Follow a bag that runs elsewhere.",
     "results": "Print the results: table, CSV, JSON, Parquet.",
     "logs": "Print what a task wrote, attempt by attempt.",
     "retry": "Try failed tasks again.",
@@ -27,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "hosts": "List the machines that worked here.",
     "report": "Write the HTML report of a bag.",
     "serve": "Serve a group: others submit bags, machines elsewhere join.",
+    "login": "Keep the server that commands ask.",
     "tokens": "Make, list and revoke the tokens of users and machines.",
     "simulate": "Run scenarios in the virtual world.",
     "replay": "Replay the journal and check that every decision comes out the same.",

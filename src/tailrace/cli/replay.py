@@ -42,7 +42,7 @@ def command(bag: str | None, events: bool, check: bool) -> int:
 
     tally = Tally()
     with stored() as here:
-        number = None if bag is None else choose(here.link, bag).bag
+        number = None if bag is None else choose(here, bag).bag
         for step in _guarded(replay_of(here.link, check=check).steps(), tally):
             tally.events += 1
             tally.decisions += len(step.decisions)

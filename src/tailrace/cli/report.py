@@ -37,7 +37,7 @@ def _write(bag: str | None, output: Path | None) -> Path:
     from tailrace.server.recording import record
 
     with stored() as here:
-        facts = choose(here.link, bag)
+        facts = choose(here, bag)
         told = record(here.link, facts.bag, here.now_us)
         path = output or report_path(here.folder, facts.bag, facts.name)
     try:

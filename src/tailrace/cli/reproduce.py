@@ -38,7 +38,7 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
     from tailrace.cli.foreground import Foreground
 
     with stored() as here:
-        facts, index = naming.task(here.link, task, bag)
+        facts, index = naming.task(here, task, bag)
         content = reading.content(here.link, facts.bag)
         last = _decisive(here, facts.bag, index)
         # Commands and rows of a CSV are read from the store only now.

@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
-from tailrace.bag.outcome import Outcome
 from tailrace.cli import screen
 from tailrace.cli.choosing import choose
 from tailrace.cli.delivering import Format, deliver
-from tailrace.cli.stored import Stored, stored
+from tailrace.cli.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report.record import Result
-from tailrace.server import reading
-from tailrace.server.recording import Brief
+from tailrace.server.reader import Reader
 
 FORMATS = ("table", "csv", "json", "jsonl")
 
@@ -39,7 +36,8 @@ FORMATS = ("table", "csv", "json", "jsonl")
 @click.option("--done", is_flag=True, help="Only tasks that have ended, well or not.")
 @click.option("--all", "every", is_flag=True, help="Every row in the table, not first and last.")
 @click.option("--columns", metavar="A,B", help="Only these columns, in this order.")
-def command(bag: str | None, **options: Any) -> int:
+@server_option
+def command(bag: str | None, server: str | None, **options: Any) -> int:
     """Print the results: one row per task in the order of their numbers, also half-way.
 
     BAG is a number or a name; default: the newest. Parameters and values are joined; a task that
@@ -47,28 +45,16 @@ def command(bag: str | None, **options: Any) -> int:
     is given.
     """
     form, path = _target(options)
-    with stored() as here:
-        chosen = choose(here.link, bag)
+    with reached(server) as here:
+        chosen = choose(here, bag)
         found = _wanted(here, chosen.bag, failed=options["failed"], done=options["done"])
         why = partial(_why, here, chosen.bag)
         deliver(found, form, path, columns=_columns(options), every=options["every"], why=why)
     return 0
 
 
-def _why(here: Stored, bag: int, result: Result) -> str:
-    """What the worker noted; of a task that failed, else the last line of its stderr."""
-    if result.outcome is None:
-        return ""
-    query = (
-        "SELECT a.body FROM results r JOIN attempts a ON a.attempt = r.attempt"
-        " WHERE r.bag = ? AND r.idx = ?"
-    )
-    found = here.link.execute(query, (bag, result.task)).fetchone()
-    if found is None or not found[0]:
-        return ""
-    told = msgspec.json.decode(found[0], type=Brief)
-    good = result.outcome is Outcome.SUCCEEDED
-    return screen.plain(told.error if good else told.text())
+def _why(here: Reader, bag: int, result: Result) -> str:
+    return screen.plain(here.why(bag, result))
 
 
 def _target(options: dict[str, Any]) -> tuple[Format, Path | None]:
@@ -105,10 +91,10 @@ def _columns(options: dict[str, Any]) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _wanted(here: Stored, bag: int, *, failed: bool, done: bool) -> Iterable[Result]:
+def _wanted(here: Reader, bag: int, *, failed: bool, done: bool) -> Iterable[Result]:
     if failed and done:
         raise BadInput("--failed and --done are given at once", remedy="Give one of them.")
-    found: Iterator[Result] = reading.results(here.link, bag)
+    found: Iterator[Result] = here.results(bag)
     if failed:
         return (r for r in found if r.outcome is not None and r.outcome != "succeeded")
     return (r for r in found if r.outcome is not None) if done else found

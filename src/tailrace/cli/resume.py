@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from tailrace.cli.hints import hint
+from tailrace.cli.reached import server_option
 from tailrace.cli.screen import plain
 from tailrace.errors import Exit
 from tailrace.scheduler.rows import BagPhase
@@ -30,22 +31,59 @@ from tailrace.server.reading import BagFacts
     default=None,
     help="Write the HTML report; default: if long and not quiet.",
 )
-def command(bag: str | None, **options: Any) -> int:
-    """Go on with a bag: what has a result is not run again."""
+@server_option
+def command(bag: str | None, server: str | None, **options: Any) -> int:
+    """Go on with a bag: what has a result is not run again.
+
+    Where a server stays (`tailrace serve`), it goes on there, and the command returns.
+    """
+    if server is not None or _is_served():
+        return _told(server, bag)
     from tailrace.cli import choosing, place
     from tailrace.cli.starting import resume
     from tailrace.server import reading
+    from tailrace.server.reader import StoreReader
 
     folder = place.nearest()
     link = _opened(folder)
     try:
-        facts = choosing.choose_unfinished(link, bag)
+        facts = choosing.choose_unfinished(StoreReader(link, None), bag)
         waiting = reading.unpublished(link, facts.bag)
     finally:
         link.close()
     if facts.phase == BagPhase.FINISHED and not waiting and not options["as_json"]:
         return _nothing_left(facts, options["quiet"])
     return resume(folder, facts.bag, options)
+
+
+def _is_served() -> bool:
+    """By a server that stays, here or elsewhere; that of a run belongs to its bag."""
+    from tailrace.cli import place
+    from tailrace.cli.reached import logged_in, named
+    from tailrace.errors import BadInput
+    from tailrace.server import lock
+
+    if named(None) is not None:
+        return True
+    try:
+        owner = lock.alive(place.nearest())
+    except BadInput:
+        return logged_in() is not None
+    return owner is not None and owner.stays
+
+
+def _told(server: str | None, bag: str | None) -> int:
+    from tailrace.cli.choosing import choose_unfinished
+    from tailrace.cli.reached import reached
+    from tailrace.scheduler.events import Change
+
+    with reached(server) as here:
+        facts = choose_unfinished(here, bag)
+        if facts.phase == BagPhase.FINISHED:
+            return _nothing_left(facts, quiet=False)
+        here.change(facts.bag, Change.RESUME)
+    click.echo(f"bag {facts.bag} ({plain(facts.name)}) goes on; `{hint(f'watch {facts.bag}')}`")
+    return 0
 
 
 def _opened(folder: Path) -> Link:

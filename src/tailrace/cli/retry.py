@@ -8,12 +8,12 @@ from tailrace.bag.outcome import Outcome
 from tailrace.cli import naming, screen
 from tailrace.cli.choosing import choose
 from tailrace.cli.hints import hint
-from tailrace.cli.stored import Stored, stored
+from tailrace.cli.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report import words
 from tailrace.scheduler.events import Change
-from tailrace.server import reading
 from tailrace.server.protocol import WorkResult
+from tailrace.server.reader import Reader
 from tailrace.server.reading import BagFacts
 
 
@@ -24,24 +24,22 @@ from tailrace.server.reading import BagFacts
 @click.argument("words_", nargs=-1, metavar="[BAG] [TASK]...")
 @click.option("--bag", help="Number or name; then all words are tasks.")
 @click.option("--match", metavar="TEXT", help="Only tasks whose error or stderr holds TEXT.")
-def command(words_: tuple[str, ...], bag: str | None, match: str | None) -> int:
+@server_option
+def command(words_: tuple[str, ...], bag: str | None, match: str | None, server: str | None) -> int:
     """Try failed tasks again: all, those that said TEXT, or those named.
 
     The first word is the BAG if there is one of that number or name; default: the newest. Further
     words are tasks, by number or by values. A server that runs takes them at once; otherwise
     `tailrace resume` does.
     """
-    with stored() as here:
+    with reached(server) as here:
         facts, tasks = _named(here, words_, bag)
         chosen = _failed(here, facts, tasks, match)
         other = _meant_as_task(here, words_, bag, facts, chosen)
-        folder = here.folder
-    if not chosen:
-        click.echo(f"Bag {facts.bag} ({screen.plain(facts.name)}) has no failed task.{other}")
-        return 0
-    from tailrace.cli.changing import change
-
-    taken = change(folder, facts.bag, Change.RETRY, tuple(chosen))
+        if not chosen:
+            click.echo(f"Bag {facts.bag} ({screen.plain(facts.name)}) has no failed task.{other}")
+            return 0
+        taken = here.change(facts.bag, Change.RETRY, tuple(chosen))
     what = f"{words.count(len(chosen), 'task')} of bag {facts.bag} will be tried again"
     if taken:
         follow = hint(f"watch {facts.bag}")
@@ -52,36 +50,36 @@ def command(words_: tuple[str, ...], bag: str | None, match: str | None) -> int:
 
 
 def _meant_as_task(
-    here: Stored, given: tuple[str, ...], bag: str | None, facts: BagFacts, chosen: list[int]
+    here: Reader, given: tuple[str, ...], bag: str | None, facts: BagFacts, chosen: list[int]
 ) -> str:
     """One number names the bag; told where a failed task of that number is not among those."""
-    if bag is not None or len(given) != 1 or not naming.is_bag(here.link, given[0]):
+    if bag is not None or len(given) != 1 or not naming.is_bag(here, given[0]):
         return ""
-    task = naming.also_task(here.link, given[0])
+    task = naming.also_task(here, given[0])
     if task is None:
         return ""
     owner, index = map(int, task.split("/"))
-    failed = [found for found, _, _ in reading.failed(here.link, owner)]
+    failed = [one.task for one in here.failed(owner)]
     if index not in failed or (owner == facts.bag and index in chosen):
         return ""
     return f"\n(task {index}: `{hint(f'retry {task}')}`)"
 
 
 def _named(
-    here: Stored, given: tuple[str, ...], bag: str | None
+    here: Reader, given: tuple[str, ...], bag: str | None
 ) -> tuple[BagFacts, list[int] | None]:
-    if bag is None and given and naming.is_bag(here.link, given[0]):
+    if bag is None and given and naming.is_bag(here, given[0]):
         bag, given = given[0], given[1:]
     if not given:
-        return choose(here.link, bag), None
-    found = [naming.task(here.link, text, bag) for text in given]
+        return choose(here, bag), None
+    found = [naming.task(here, text, bag) for text in given]
     if len({facts.bag for facts, _ in found}) > 1:
         raise BadInput("these tasks are of several bags", remedy="Retry one bag at a time.")
     return found[0][0], [index for _, index in found]
 
 
-def _failed(here: Stored, facts: BagFacts, tasks: list[int] | None, match: str | None) -> list[int]:
-    failed = {index: _said(how, told) for index, how, told in reading.failed(here.link, facts.bag)}
+def _failed(here: Reader, facts: BagFacts, tasks: list[int] | None, match: str | None) -> list[int]:
+    failed = {one.task: _said(one.outcome, one.told) for one in here.failed(facts.bag)}
     for index in tasks or ():
         if index not in failed:
             _refuse(facts, index)

@@ -1,56 +1,27 @@
-"""`tailrace run`: from a bag file, from words on the command line, or from a file of commands."""
+"""`tailrace run`: a bag on this machine, to its end."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from tailrace.bag.bag import Bag
-from tailrace.errors import BadInput
-
-PROGRAMS = {".py": "python3", ".sh": "sh", ".R": "Rscript", ".jl": "julia", ".pl": "perl"}
-
-
-class RunCommand(click.Command):
-    """Everything behind `--`, or up to the end once `:::` is there, is the user's, not ours."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.obj = None
-        if "--" in args:
-            cut = args.index("--")
-            ctx.obj, args = args[cut + 1 :], args[:cut]
-        ctx.allow_interspersed_args = not any(word.startswith(":::") for word in args)
-        return super().parse_args(ctx, args)
+from tailrace.cli.handed import HandingIn, bag_of, bag_options
 
 
 @click.command(
-    cls=RunCommand,
+    cls=HandingIn,
     epilog="Examples: `tailrace run bag.toml` · `tailrace run -- python sim.py {1} {2} ::: 1 2 3 "
     "::: a b` · `tailrace run --commands jobs.txt --cores 4`",
 )
-@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[BAG.toml] | -- CMD {} ::: …")
-@click.option("--commands", metavar="FILE|-", help="One shell command a line.")
-@click.option("--name", help="The bag's name.")
+@bag_options
 @click.option("--cores", "-j", help="Cores of this machine to use: 4, 50%, or all, the default.")
 @click.option("--memory", help="Memory of this machine to use; default: nearly all.")
-@click.option("--needs", help="What each task needs: cores=2,memory=4GiB.")
-@click.option("--time-limit", help="Each task may run so long: 90s, 10m, 2h.")
-@click.option("--memory-limit", help="Each task may use so much memory: 2GiB.")
-@click.option("--disk-limit", help="Each task may write so much: 10GiB.")
-@click.option("--retries", type=int, help="How often a task that fails is tried again; default 1.")
-@click.option("--timeout", help="An attempt silent so long is sent to another host.")
-@click.option("--max-failures", type=int, help="Pause the bag when so many tasks have failed.")
-@click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending).")
-@click.option("--matching", help="Who gets the next task: fcfs, random, fjbcr, maxmax, minmax.")
-@click.option("--replication", help="Attempts beside slow ones: wqr, or 'ntdmr,n=2,t_s=60'.")
-@click.option("--repeatable", is_flag=True, default=None, help="Two attempts may run at once.")
-@click.option("--budget", help="All that may be spent: '20 USD'.")
-@click.option("--deadline", help="When it should be done, from now: 2h. Shown, not enforced.")
 @click.option("--price", help="What this machine costs: '0.10 USD/h'; default 0.")
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, start nothing.")
+@click.option("--detach", is_flag=True, help="Start it in the background, and return.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the end as JSON.")
 @click.option(
@@ -65,126 +36,18 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
     The bag is a TOML file (see `tailrace init`), words with GNU parallel's `:::`, or a file of
     shell commands. Runs are kept in `.tailrace/` beside it.
     """
-    bag = _bag(words, ctx.obj, options)
+    bag = bag_of(words, ctx.obj, options)
     from tailrace.cli.starting import prepare, start
 
     if options["dry_run"]:
         prepare(bag, options)
         return _show(bag, as_json=options["as_json"])
+    if options["detach"]:
+        from tailrace.cli.detached import detach
+
+        prepare(bag, options)
+        return detach(bag, options)
     return start(bag, options)
-
-
-def _bag(words: tuple[str, ...], behind: list[str] | None, options: dict[str, Any]) -> Bag:
-    from tailrace.bag import bagfile
-    from tailrace.scheduler.strategies import admit
-
-    settings = _settings(options)
-    here = Path.cwd()
-    if options["commands"] is not None:
-        _refuse(words or behind, "--commands and another bag")
-        return bagfile.load_commands_file(options["commands"], here, admit=admit, **settings)
-    if behind is not None:
-        _refuse(words, "a bag file and a command behind --")
-        return bagfile.bag_from_parallel(behind, here, admit=admit, **settings)
-    if any(word.startswith(":::") for word in words):
-        return bagfile.bag_from_parallel(words, here, admit=admit, **settings)
-    return bagfile.load_bag_file(_bag_file(words), settings, admit)
-
-
-def _refuse(found: object, what: str) -> None:
-    if found:
-        raise BadInput(f"{what} are given at once", remedy="Give one of them.")
-
-
-def _bag_file(words: tuple[str, ...]) -> Path:
-    if len(words) == 1 and (Path(words[0]).exists() or not _is_command(words[0])):
-        _refuse_other_files(words[0])
-        return Path(words[0])
-    if not words and Path("bag.toml").exists():
-        return Path("bag.toml")
-    if not words:
-        raise BadInput(
-            "there is nothing to run: no bag file is named, and there is no bag.toml here",
-            remedy="Write one with `tailrace init 'python model.py --alpha {alpha}'`, or run "
-            "`tailrace run -- echo {} ::: a b c`.",
-        )
-    if words[0].endswith(".toml"):
-        raise BadInput(f"{len(words)} bag files are given at once", remedy="Run one at a time.")
-    raise BadInput(f"{' '.join(words)!r} is not a bag file", remedy=_with_values(words))
-
-
-def _refuse_other_files(word: str) -> None:
-    """Taken for TOML, they would be told of quotes and brackets."""
-    ending = Path(word).suffix
-    if ending in PROGRAMS:
-        line = f"{PROGRAMS[ending]} {word} {{}}"
-        remedy = f"To run it with several values: `tailrace run -- {line} ::: a b c`."
-        raise BadInput(f"{word} is a program, not a bag file", remedy=remedy)
-    if ending in (".txt", ".list"):
-        remedy = f"If it lists commands: `tailrace run --commands {word}`."
-        raise BadInput(f"{word} is a text, not a bag file", remedy=remedy)
-
-
-def _is_command(word: str) -> bool:
-    return " " in word or "{" in word
-
-
-def _with_values(words: tuple[str, ...]) -> str:
-    """As it was probably meant: without a placeholder, all words but the first are values."""
-    import shlex
-
-    command = shlex.join(words) if any("{" in word for word in words) else ""
-    if not command and len(words) > 1:
-        line = f"{shlex.join(words[:1])} ::: {shlex.join(words[1:])}"
-    else:
-        line = f"{command or shlex.quote(words[0])} ::: a b c"
-    return f"For a command, put its values behind `:::`: `tailrace run -- {line}`."
-
-
-def _settings(options: dict[str, Any]) -> dict[str, Any]:
-    """Flags as keys of a bag file."""
-    limits = {
-        name: options[f"{name}_limit"]
-        for name in ("time", "memory", "disk")
-        if options[f"{name}_limit"]
-    }
-    settings = {name: options[name] for name in ("name", "timeout", "max_failures", "order")}
-    settings |= {name: options[name] for name in ("budget", "deadline", "repeatable")}
-    settings |= {name: _strategy(name, options[name]) for name in ("matching", "replication")}
-    if limits:
-        settings["limits"] = limits
-    if options["needs"]:
-        settings["needs"] = _pairs("--needs", options["needs"], "cores=2,memory=4GiB")
-    if options["retries"] is not None:
-        settings["retries"] = {"task_failed": options["retries"]}
-    return settings
-
-
-def _strategy(flag: str, text: str | None) -> dict[str, Any] | str | None:
-    """`wqr`, or with options: `wqr,most=3`."""
-    if text is None or "," not in text:
-        return text
-    name, _, options = text.partition(",")
-    return {"strategy": name.strip(), **_pairs(f"--{flag}", options, "wqr,most=3")}
-
-
-def _pairs(flag: str, text: str, example: str) -> dict[str, Any]:
-    pairs: dict[str, Any] = {}
-    for part in text.split(","):
-        name, equals, value = part.partition("=")
-        if not equals or not name.strip():
-            raise BadInput(f"{flag} {text!r}", remedy=f"Write it as {example}.")
-        pairs[name.strip()] = _value(value.strip())
-    return pairs
-
-
-def _value(text: str) -> Any:
-    """A number or a truth where it is one."""
-    if text in ("true", "false"):
-        return text == "true"
-    if not text.removeprefix("-").replace(".", "", 1).isdigit():
-        return text
-    return float(text) if "." in text else int(text)
 
 
 def _show(bag: Bag, *, as_json: bool) -> int:

@@ -13,6 +13,7 @@ from tailrace.server.serving import Serving
 
 log = logging.getLogger("tailrace.serve")
 LOOK_S = 0.5
+FIRST_S = 60.0  # so long it waits for a first bag
 
 
 class Service:
@@ -21,10 +22,12 @@ class Service:
         self._until_idle = until_idle
         self._signals = 0
         self._told = asyncio.Event()
+        self._worked = False
 
     async def __call__(self) -> None:
         async with self._server as server:
             self._catch_signals()
+            self._began = server.world.loop.time()
             log.info("serving %s at %s", server.world.folder, server.elsewhere.url)
             while not self._told.is_set() and not self._idle():
                 if server.world.fatal.done():
@@ -40,12 +43,14 @@ class Service:
             return
 
     def _idle(self) -> bool:
-        """Not before something was handed in."""
+        """Who starts it to hand in a bag is given the time to do so."""
         world = self._server.world
-        if not self._until_idle or not world.at_rest():
+        if not self._until_idle or not world.available:
             return False
-        bags = world.state.bags.values()
-        return bool(bags) and not any(bag.runs for bag in bags)
+        runs = any(bag.runs for bag in world.state.bags.values())
+        self._worked = self._worked or runs
+        waited = world.loop.time() - self._began > FIRST_S
+        return not runs and world.at_rest() and (self._worked or waited)
 
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()

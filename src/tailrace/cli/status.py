@@ -7,17 +7,15 @@ from typing import Any
 import click
 import msgspec
 
-from tailrace.bag import strategies
-from tailrace.cli import halfway, screen, standing
+from tailrace.cli import halfway, hints, screen, standing
 from tailrace.cli.choosing import choose
 from tailrace.cli.hints import at_hand, hint
-from tailrace.cli.stored import Stored, stored
+from tailrace.cli.reached import reached, server_option
 from tailrace.quantities import show_money
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup
-from tailrace.server import bills, reading
+from tailrace.server.reader import Details, Reader
 from tailrace.server.reading import BagFacts
-from tailrace.server.wrong import went_wrong
 
 HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
 NUMBERS = ("bag", "tasks", "done", "failed", "left", "took")
@@ -31,43 +29,44 @@ STEP_WIDE = 24
 )
 @click.argument("bag", required=False)
 @click.option("--json", "as_json", is_flag=True, help="As JSON; moments are microseconds.")
-def command(bag: str | None, as_json: bool) -> int:
+@server_option
+def command(bag: str | None, as_json: bool, server: str | None) -> int:
     """Show the bags of this folder and how far they are.
 
     BAG is a number or a name; with it, more is told: failures in groups, and what to do next.
     """
-    with stored() as here:
+    with reached(server) as here:
         if as_json:
             click.echo(msgspec.json.format(msgspec.json.encode(_told(here, bag))).decode())
         elif bag is None:
             show_all(here)
         else:
-            show_one(here, choose(here.link, bag))
+            show_one(here, choose(here, bag))
     return 0
 
 
-def show_all(here: Stored) -> None:
-    bags = reading.bags(here.link)
+def show_all(here: Reader) -> None:
+    bags = here.bags()
     if not bags:
         click.echo(at_hand("There is no bag here yet. Start one with `tailrace run`."))
         return
     screen.print_table(screen.table(HEAD, [_row(here, facts) for facts in bags], NUMBERS))
     click.echo(f"\n{_server(here)}")
     _print_steps(
-        standing.next_steps(bags[-1], served=here.served)
+        standing.next_steps(bags[-1], served=here.server is not None)
         + [
             (f"tailrace resume {facts.bag}", standing.going_on(facts))
             for facts in bags[:-1]
-            if standing.is_interrupted(facts, served=here.served)
+            if standing.is_interrupted(facts, served=here.server is not None)
         ]
     )
 
 
-def _row(here: Stored, facts: BagFacts) -> tuple[object, ...]:
+def _row(here: Reader, facts: BagFacts) -> tuple[object, ...]:
     return (
         facts.bag,
         screen.short(facts.name, 40),
-        standing.phase(facts, served=here.served),
+        standing.phase(facts, served=here.server is not None),
         f"{facts.count:,}",
         f"{facts.done:,}",
         f"{facts.failed:,}",
@@ -77,67 +76,59 @@ def _row(here: Stored, facts: BagFacts) -> tuple[object, ...]:
     )
 
 
-def _took_us(here: Stored, facts: BagFacts) -> int:
+def _took_us(here: Reader, facts: BagFacts) -> int:
     """To its end; while it runs, to now; without a server, to the last thing that happened."""
     running = here.now_us if facts.phase == "running" else None
-    end = facts.ended_us or running or reading.last_moment(here.link, facts.bag)
+    end = facts.ended_us or running or facts.last_us
     return max(end - facts.submitted_us, 0)
 
 
-def _server(here: Stored) -> str:
+def _server(here: Reader) -> str:
     if here.server is None:
         return "No server runs here now."
+    if here.server.pid is None:
+        return f"On the server at {here.server.address}."
     return f"A server runs here now: {here.server.address} (process {here.server.pid})."
 
 
 def _print_steps(steps: list[tuple[str, str]]) -> None:
     """In two columns, however long the program's path is."""
-    typed = [at_hand(step) for step, _ in steps]
+    typed = [at_hand(step) + hints.more for step, _ in steps]
     wide = max(map(len, typed), default=0)
     for step, (_, what) in zip(typed, steps, strict=True):
         click.echo(f"  {step:<{max(wide + 1, STEP_WIDE)}} {what}")
 
 
-def show_one(here: Stored, facts: BagFacts) -> None:
+def show_one(here: Reader, facts: BagFacts) -> None:
     why = screen.plain(standing.reason(facts))
-    state = standing.phase(facts, served=here.served)
-    folder = reading.content(here.link, facts.bag).spec.folder
+    state = standing.phase(facts, served=here.server is not None)
+    more = here.details(facts.bag)
     click.echo(f"bag {facts.bag} ({screen.plain(facts.name)}): {state}{why and f': {why}'}")
     click.echo(f"  {_counts(here, facts)}")
-    click.echo(f"  submitted {words.moment(facts.submitted_us)} in {screen.plain(folder)}")
-    for text in (*_strategies(here, facts), *_money(here, facts)):
+    click.echo(f"  submitted {words.moment(facts.submitted_us)} in {screen.plain(more.folder)}")
+    for text in (*([more.strategies] if more.strategies else []), *_money(more)):
         click.echo(f"  {text}")
-    for one in halfway.ask(here.server, facts.bag):
+    for one in halfway.ask(here.owner, facts.bag):
         click.echo(f"  {halfway.line(one)}")
-    _print_failures(went_wrong(here.link, facts.bag))
-    _print_unpublished(here, facts.bag)
+    _print_failures(here.failures(facts.bag))
+    _print_unpublished(here, facts.bag, more)
     click.echo(f"  {_server(here)}")
-    _print_steps(standing.next_steps(facts, served=here.served))
+    _print_steps(standing.next_steps(facts, served=here.server is not None))
 
 
-def _counts(here: Stored, facts: BagFacts) -> str:
+def _counts(here: Reader, facts: BagFacts) -> str:
     parts = [f"{facts.succeeded:,} succeeded", f"{facts.failed:,} failed"]
     if standing.left(facts):
         parts.append(f"{standing.left(facts):,} left")
-    if facts.live and here.served:
+    if facts.live and here.server is not None:
         parts.append(f"{facts.live:,} sent")
     took = words.duration(_took_us(here, facts))
     return f"{words.count(facts.count, 'task')}: {', '.join(parts)}; {took}"
 
 
-def _strategies(here: Stored, facts: BagFacts) -> list[str]:
-    found = strategies.unusual(reading.bag_row(here.link, facts.bag).terms)
-    return [found] if found else []
-
-
-def _spent(here: Stored, facts: BagFacts) -> dict[str, int]:
-    return bills.spent(here.link, facts.bag, here.now_us)
-
-
-def _money(here: Stored, facts: BagFacts) -> list[str]:
+def _money(more: Details) -> list[str]:
     """What was spent of what may be, where anything costs or is bounded."""
-    budget = reading.bag_row(here.link, facts.bag).terms.budget
-    spent = _spent(here, facts)
+    budget, spent = more.budget, more.spent
     return [
         f"{show_money(unit, spent.get(unit, 0))} spent"
         + (f" of {show_money(unit, budget[unit])}" if unit in budget else "")
@@ -155,9 +146,9 @@ def _print_failures(groups: list[FailureGroup]) -> None:
         click.echo(f"    … and {more} more; `{hint('report')}` lists them")
 
 
-def _print_unpublished(here: Stored, bag: int) -> None:
+def _print_unpublished(here: Reader, bag: int, more: Details) -> None:
     """While a server runs they may be on their way."""
-    waiting = [] if here.served else reading.unpublished(here.link, bag)
+    waiting = [] if here.server is not None else more.unpublished
     if waiting:
         tasks = ", ".join(map(str, waiting[:5])) + ", …" * (len(waiting) > 5)
         what = words.count(len(waiting), "task")
@@ -175,28 +166,22 @@ def failure(group: FailureGroup) -> str:
     return f"{words.count(group.tasks, 'task')} ({how}{code}): {text}  [task {tasks}{saved}]"
 
 
-def _told(here: Stored, bag: str | None) -> dict[str, Any]:
+def _told(here: Reader, bag: str | None) -> dict[str, Any]:
     if bag is None:
-        bags = [_facts(here, facts) for facts in reading.bags(here.link)]
-        return {"server": _about(here), "bags": bags}
-    facts = choose(here.link, bag)
-    groups = went_wrong(here.link, facts.bag)
-    far = halfway.ask(here.server, facts.bag, MOST_HALFWAY)
-    return {**_facts(here, facts), "server": _about(here), "failures": groups, "halfway": far}
+        bags = [_facts(here, facts) for facts in here.bags()]
+        return {"server": here.server, "bags": bags}
+    facts = choose(here, bag)
+    groups = here.failures(facts.bag)
+    far = halfway.ask(here.owner, facts.bag, MOST_HALFWAY)
+    return {**_facts(here, facts), "server": here.server, "failures": groups, "halfway": far}
 
 
-def _about(here: Stored) -> dict[str, Any] | None:
-    """Without its token."""
-    owner = here.server
-    return None if owner is None else {"address": owner.address, "pid": owner.pid}
-
-
-def _facts(here: Stored, facts: BagFacts) -> dict[str, Any]:
+def _facts(here: Reader, facts: BagFacts) -> dict[str, Any]:
     return {
         **msgspec.to_builtins(facts),
-        "state": standing.phase(facts, served=here.served),
+        "state": standing.phase(facts, served=here.server is not None),
         "left": standing.left(facts),
         "took_us": _took_us(here, facts),
-        "spent": {unit: micros / 1e6 for unit, micros in _spent(here, facts).items()},
-        "next": [step for step, _ in standing.next_steps(facts, served=here.served)],
+        "spent": {unit: micros / 1e6 for unit, micros in here.details(facts.bag).spent.items()},
+        "next": [step for step, _ in standing.next_steps(facts, served=here.server is not None)],
     }

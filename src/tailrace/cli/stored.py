@@ -7,29 +7,59 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from tailrace.cli import place
+from tailrace.cli.calling import Asked
+from tailrace.cli.changing import change
+from tailrace.scheduler.events import Change
 from tailrace.server import lock, reading
 from tailrace.server.link import Link, Rejected, Trouble
 from tailrace.server.lock import Owner
+from tailrace.server.reader import About, StoreReader
+from tailrace.server.reading import FeedItem
 
 
-class Stored(NamedTuple):
-    folder: Path
-    link: Link
-    server: Owner | None  # who runs on it now
+class Stored(StoreReader):
+    """A reader of the tables; what only a scheduler knows it asks of the server, if one runs."""
+
+    def __init__(self, folder: Path, link: Link, owner: Owner | None) -> None:
+        super().__init__(link, None)
+        self.folder = folder
+        self.owner = owner  # who runs on it now
 
     @property
-    def served(self) -> bool:
-        return self.server is not None
+    def server(self) -> About | None:
+        return None if self.owner is None else About(self.owner.address, self.owner.pid)
 
     @property
     def now_us(self) -> int | None:
-        """The time while a server runs; without one nothing moves."""
-        return time.time_ns() // 1000 if self.server else None
+        return time.time_ns() // 1000 if self.owner else None
+
+    def again(self) -> Stored:
+        """As it stands now."""
+        return Stored(self.folder, self.link, lock.alive(self.folder))
+
+    def explain(self, subject: str) -> list[str]:
+        if self.owner is not None:
+            return Asked(self.owner).explain(subject)
+        from tailrace.scheduler.brain import Scheduler
+        from tailrace.server.clock import Clock
+        from tailrace.server.restored import restored
+
+        now = Clock().now()
+        scheduler = Scheduler()
+        scheduler.restore(restored(self.link), now)
+        return scheduler.explain(subject, now)
+
+    def events(self, number: int, after: int, wait_s: float) -> list[FeedItem]:
+        if self.owner is not None:
+            return Asked(self.owner).events(number, after, wait_s)
+        return reading.feed(self.link, number, after)
+
+    def change(self, number: int, what: Change, tasks: tuple[int, ...] = (), why: str = "") -> bool:
+        return change(self.folder, number, what, tasks, why)
 
 
 @contextmanager

@@ -71,7 +71,7 @@ def command(
 
 def travel(run: Path | None, until: str, bag: str | None, subject: str | None) -> Arrival:
     with stored(run) as here:
-        facts = choose(here.link, bag)
+        facts = choose(here, bag)
         at_us = moment.moment_us(until, facts.submitted_us)
         replay = stepping.replay_of(here.link)
         about = None if subject is None else explain.subject_of(here, subject, bag)

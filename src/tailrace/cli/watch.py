@@ -10,12 +10,11 @@ from tailrace.cli import halfway
 from tailrace.cli.choosing import choose_unfinished
 from tailrace.cli.live import View, view_for
 from tailrace.cli.progress import Progress
-from tailrace.cli.stored import Stored, stored
+from tailrace.cli.reached import reached, server_option
 from tailrace.errors import Exit, ServerError
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server import lock, reading
-from tailrace.server.lock import Owner
-from tailrace.server.reading import BagFacts, FeedItem
+from tailrace.server.reader import Reader
+from tailrace.server.reading import BagFacts
 
 REFRESH_S = 1  # how long a call waits for news; the view moves on without any
 CODES = {
@@ -29,28 +28,28 @@ CODES = {
 @click.command(epilog="Examples: `tailrace watch` · `tailrace watch 2 --quiet && ./evaluate.sh`")
 @click.argument("bag", required=False)
 @click.option("--quiet", "-q", is_flag=True, help="Show nothing; only wait for the end.")
-def command(bag: str | None, quiet: bool) -> int:
-    """Follow a bag that runs on this machine, to its end. Ctrl-C leaves it running.
+@server_option
+def command(bag: str | None, quiet: bool, server: str | None) -> int:
+    """Follow a bag that runs, here or on a server, to its end. Ctrl-C leaves it running.
 
     BAG is a number or a name; default: the newest that is not finished. The exit code is that of
     the run: 0 all succeeded, 1 some failed; 6 when no server runs.
     """
     from tailrace.cli.status import show_one
 
-    with stored() as here:
-        facts = choose_unfinished(here.link, bag)
+    with reached(server) as here:
+        facts = choose_unfinished(here, bag)
         if here.server is None and facts.phase == BagPhase.RUNNING:
             return _nobody(here, facts)
         if here.server is not None and facts.phase == BagPhase.RUNNING:
-            _follow(here.server, facts, view_for(quiet=quiet))
-            facts = reading.bag(here.link, facts.bag)
+            _follow(here, facts, view_for(quiet=quiet))
+            facts = here.bag(facts.bag)
         if not quiet:
-            now = Stored(here.folder, here.link, lock.alive(here.folder))
-            show_one(now, facts)
+            show_one(here.again(), facts)
     return _code(facts)
 
 
-def _nobody(here: Stored, facts: BagFacts) -> int:
+def _nobody(here: Reader, facts: BagFacts) -> int:
     from tailrace.cli.status import show_one
 
     click.echo("tailrace: no server runs here now, so there is nothing to watch.", err=True)
@@ -58,12 +57,12 @@ def _nobody(here: Stored, facts: BagFacts) -> int:
     return int(Exit.SERVER)
 
 
-def _follow(owner: Owner, facts: BagFacts, view: View) -> None:
+def _follow(here: Reader, facts: BagFacts, view: View) -> None:
     progress = Progress(facts.name, facts.count, 0, 0, facts.submitted_us)
     view.begin()
     try:
-        while _took_news(owner, facts.bag, progress) or progress.phase == BagPhase.RUNNING:
-            progress.halfway = halfway.ask(owner, facts.bag)
+        while _took_news(here, facts.bag, progress) or progress.phase == BagPhase.RUNNING:
+            progress.halfway = halfway.ask(here.owner, facts.bag)
             view.update(progress, time.time_ns() // 1000)
     except ServerError:
         pass  # it has ended; the tables say how
@@ -74,13 +73,10 @@ def _follow(owner: Owner, facts: BagFacts, view: View) -> None:
         view.end()
 
 
-def _took_news(owner: Owner, bag: int, progress: Progress) -> bool:
+def _took_news(here: Reader, bag: int, progress: Progress) -> bool:
     """The feed tells the whole story, so a phase counts only when nothing comes after it."""
-    from tailrace.cli.calling import call
-
     wait = REFRESH_S if progress.phase == BagPhase.RUNNING else 0
-    path = f"/api/v1/bags/{bag}/events?after={progress.after}&wait={wait}"
-    items: list[FeedItem] = call(owner, "GET", path, kind=list[FeedItem])
+    items = here.events(bag, progress.after, wait)
     for item in items:
         progress.take(item)
     return bool(items)

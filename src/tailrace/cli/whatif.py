@@ -61,7 +61,7 @@ def is_run(path: Path) -> bool:
 
 def measured(run: Path, bag: str | None) -> MeasuredRun:
     with stored(run) as here:
-        facts = choose(here.link, bag)
+        facts = choose(here, bag)
         found = measure(here.link, facts.bag)
     if not (found.run_us or found.failed_run_us):
         raise BadInput(

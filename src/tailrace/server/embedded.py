@@ -26,6 +26,8 @@ GLANCE_S = 0.02
 class Embedded(Serving):
     """Use as an async context; then `submit` or `resume`, and wait for `rest`."""
 
+    stays = False
+
     def __init__(
         self,
         folder: Path,

@@ -26,6 +26,7 @@ class Owner(msgspec.Struct, frozen=True):
     fingerprint: str = ""  # of its certificate, if it shows one
     elsewhere: str = ""  # a join text without a token, for other machines
     key_pin: str = ""  # of its own certificate, for curl
+    stays: bool = False  # it is not the server of one run, and takes others' bags
 
 
 class Lock:
@@ -78,10 +79,10 @@ def _close_to_others(folder: Path) -> None:
 def busy(folder: Path) -> StoreBusy:
     owner = owner_of(folder)
     where = f" at {owner.address} (process {owner.pid})" if owner else ""
-    return StoreBusy(
-        f"{folder}: a server{where} already runs here.",
-        remedy="Watch it with `tailrace watch`, wait for its end, or run in another folder.",
-    )
+    remedy = "Watch it with `tailrace watch`, wait for its end, or run in another folder."
+    if owner is not None and owner.stays:
+        remedy = "Hand your bag to it: `tailrace submit` takes what `tailrace run` takes."
+    return StoreBusy(f"{folder}: a server{where} already runs here.", remedy=remedy)
 
 
 def owner_of(folder: Path) -> Owner | None:

@@ -23,6 +23,10 @@ MOST_TEXT = 200  # characters of what a task says beside how far it is
 NULL = msgspec.Raw(b"null")
 
 
+def _null() -> msgspec.Raw:
+    return NULL
+
+
 class OutputFile(msgspec.Struct, frozen=True):
     name: str
     path: str
@@ -38,7 +42,7 @@ class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
     run_us: Count = 0
     cpu_us: Count = 0
     memory: Count = 0
-    value: msgspec.Raw = NULL
+    value: msgspec.Raw = msgspec.field(default_factory=_null)  # a description can show no raw value
     stdout: str = ""
     stderr: str = ""
     stdout_bytes: Count = 0

@@ -18,6 +18,7 @@ from tailrace.report.record import Result
 from tailrace.scheduler.events import Change
 from tailrace.server import bills, reading
 from tailrace.server.link import Link
+from tailrace.server.lock import Owner
 from tailrace.server.protocol import WorkResult
 from tailrace.server.reading import AttemptFacts, BagFacts, FeedItem, HostFacts, HostWork
 from tailrace.server.recording import Brief
@@ -62,12 +63,19 @@ class About(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Reader(Protocol):
     @property
+    def owner(self) -> Owner | None:
+        """The same, and how to call it."""
+
+    @property
     def server(self) -> About | None:
         """Who runs on it now."""
 
     @property
     def now_us(self) -> int | None:
         """The time while a server runs; without one nothing moves."""
+
+    def again(self) -> Reader:
+        """As it stands now: a server may have ended."""
 
     def names(self) -> list[tuple[int, str]]: ...
 
@@ -106,7 +114,11 @@ class StoreReader:
 
     def __init__(self, link: Link, now_us: int | None) -> None:
         self.link = link
-        self.now_us = now_us
+        self._now_us = now_us
+
+    @property
+    def now_us(self) -> int | None:
+        return self._now_us
 
     def names(self) -> list[tuple[int, str]]:
         return self.link.execute("SELECT bag, name FROM bags ORDER BY bag").fetchall()

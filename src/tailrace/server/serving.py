@@ -18,6 +18,8 @@ from tailrace.server.world import World
 class Serving:
     """Use as an async context. Its own secret is made anew each time, and lies in the folder."""
 
+    stays = True  # for others' bags, too
+
     def __init__(
         self,
         folder: Path,
@@ -63,6 +65,7 @@ class Serving:
             fingerprint=self.here.fingerprint,
             elsewhere=self.elsewhere.text(),
             key_pin=pin,
+            stays=self.stays,
         )
 
     async def __aexit__(self, *_: object) -> None:

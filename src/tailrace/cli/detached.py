@@ -1,0 +1,59 @@
+"""`tailrace run --detach`: the folder's server in the background; it ends when all is done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tailrace.bag.bag import Bag
+from tailrace.cli import place, submitting
+from tailrace.errors import ServerError
+from tailrace.server import lock
+from tailrace.server.lock import Owner
+
+PATIENCE_S = 30.0
+LOOK_S = 0.05
+FLAGS = ("cores", "memory", "price")
+
+
+def detach(bag: Bag, options: dict[str, Any]) -> int:
+    runs = place.for_run(Path(bag.spec.folder))
+    owner = lock.alive(runs) or _started(runs, options)
+    submitted = submitting.submit(owner, bag)
+    submitting.tell(submitted, owner, quiet=options["quiet"], as_json=options["as_json"])
+    return 0
+
+
+def _started(runs: Path, options: dict[str, Any]) -> Owner:
+    """It has its own session, so that it outlives terminal and shell."""
+    words = [sys.executable, "-m", "tailrace", "serve", "--folder", str(runs), "--local"]
+    words += ["--until-idle", "--port", str(options["port"] or 0)]
+    for name in FLAGS:
+        words += [f"--{name}", options[name]] if options[name] is not None else []
+    runs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with open(runs / "serve.log", "ab") as log:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    return _announced(runs, process)
+
+
+def _announced(runs: Path, process: subprocess.Popen[bytes]) -> Owner:
+    until = time.monotonic() + PATIENCE_S
+    while time.monotonic() < until and process.poll() is None:
+        owner = lock.alive(runs)
+        if owner is not None and owner.pid == process.pid:
+            return owner
+        time.sleep(LOOK_S)
+    raise ServerError(
+        f"the server in the background does not start; it says: {_last_words(runs / 'serve.log')}",
+        remedy=f"All it said is in {runs / 'serve.log'}.",
+    )
+
+
+def _last_words(log: Path) -> str:
+    lines = log.read_text("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "nothing"
