@@ -221,3 +221,23 @@ def test_a_join_text_says_what_it_says_again() -> None:
     for text in ("", "host:8600", "https://t@h:x", f"http://t@h#{'ab' * 32}", "https://t@h#12"):
         with pytest.raises(BadJoin):
             parse(text)
+
+
+def test_a_server_started_again_goes_on_with_machines_that_stayed(tmp_path: Path) -> None:
+    """Its tasks see no secret of the worker's; the bag ends on the second server."""
+    lines = "env > env.txt; while [ ! -e go ]; do sleep 0.05; done; touch past"
+    with serving(tmp_path) as first:
+        lab, port = first.token("lab", "pool"), first.owner.address.rpartition(":")[2]
+        with worker(tmp_path / "a", TAILRACE_JOIN=lab.text()):
+            tailrace(tmp_path, "submit", "-q", "--", lines, ":::", "1")
+            wait_for(lambda: (tmp_path / "env.txt").exists())
+            assert first.end() == 0
+            (tmp_path / "go").touch()
+            wait_for(lambda: (tmp_path / "past").exists())
+            with serving(tmp_path, "--port", port, "--log", "json"):
+                tailrace(tmp_path, "watch", "-q")
+            (done,) = json.loads(tailrace(tmp_path, "results", "--json").stdout)
+    assert (done["outcome"], done["attempts"], done["pool"]) == ("succeeded", 1, "lab")
+    assert lab.token not in (tmp_path / "env.txt").read_text()
+    said = [line for line in (tmp_path / "log").read_text().splitlines() if line[:1] == "{"]
+    assert json.loads(said[-1])["message"] == "ended"

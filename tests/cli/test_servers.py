@@ -1,0 +1,90 @@
+"""Which server a command asks, and what it is told when that is not to be had."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import ask
+
+SECRET = "s" * 43
+NOWHERE = "http://127.0.0.1:9"  # the port of `discard`, where nobody listens
+
+
+@pytest.mark.parametrize("words", ["status", "submit -- true ::: 1", "watch", "results", "hosts"])
+def test_a_token_on_the_command_line_is_refused_and_not_repeated(
+    tmp_path: Path, words: str
+) -> None:
+    given = ["--server", f"https://{SECRET}@example.org"]
+    told = ask(tmp_path, *words.split()[:1], *given, *words.split()[1:])
+    assert told.code == 2
+    assert "can be read by anybody" in told.err and "tailrace login" in told.err
+    assert SECRET not in told.err
+
+
+def test_a_join_text_that_others_could_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lab.join").write_text(f"{NOWHERE}\n")
+    told = ask(tmp_path, "status", "--server", "lab.join")
+    assert told.code == 2 and "chmod 600 lab.join" in told.err
+
+
+def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    told = ask(tmp_path, "status", TAILRACE_SERVER=f"http://{SECRET}@127.0.0.1:9")
+    assert told.code == 6
+    assert f"the server at {NOWHERE} does not answer" in told.err and SECRET not in told.err
+
+
+def test_a_login_that_does_not_hold_is_not_kept(tmp_path: Path) -> None:
+    (tmp_path / "ada.join").write_text(f"http://{SECRET}@127.0.0.1:9\n")
+    (tmp_path / "ada.join").chmod(0o600)
+    config = tmp_path / "config"
+    assert ask(tmp_path, "login", "ada.join", XDG_CONFIG_HOME=str(config)).code == 6
+    assert not config.exists()
+
+
+def test_without_any_server_submit_says_what_to_do(tmp_path: Path) -> None:
+    told = ask(tmp_path, "submit", "--", "true", ":::", "1", XDG_CONFIG_HOME=str(tmp_path))
+    assert told.code == 2 and "tailrace serve --local" in told.err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("--tls nonsense", "names no certificate"),
+        ("--tls a.pem:b.pem", "there is no file a.pem"),
+        ("--tls own --behind-proxy", "given at once"),
+        ("--port 70000", "is not a port"),
+        ("--cores 2", "without --local"),
+        ("--url example.org", "is no address"),
+    ],
+)
+def test_flags_that_cannot_be_meant_are_refused(tmp_path: Path, words: str, text: str) -> None:
+    told = ask(tmp_path, "serve", *words.split())
+    assert told.code == 2 and text in told.err
+
+
+def test_the_unit_starts_the_same_server(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of $HOME"
+    folder.mkdir()
+    told = ask(folder, "serve", "--systemd", "--address", "0.0.0.0", "--tls", "own", "--local")
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.read_string(told.out)
+    command = unit["Service"]["ExecStart"].replace("%%", "%").replace("$$", "$")
+    words = shlex.split(command)
+    assert words[words.index("--folder") + 1] == str(folder / ".tailrace")
+    assert words[words.index("--address") + 1] == "0.0.0.0" and "--local" in words
+    assert not (folder / ".tailrace").exists()
+
+
+def test_tokens_are_made_and_listed_without_a_server(tmp_path: Path) -> None:
+    folder = str(tmp_path / "runs")
+    made = ask(tmp_path, "tokens", "--folder", folder, "add", "lab", "--pool", "--write", "lab")
+    assert made.code == 0 and (tmp_path / "lab").stat().st_mode & 0o777 == 0o600
+    (told,) = json.loads(ask(tmp_path, "tokens", "--folder", folder, "list", "--json").out)
+    assert (told["kind"], told["name"], told["state"]) == ("pool", "lab", "holds")
+    refused = ask(tmp_path, "tokens", "--folder", folder, "add", "lab")
+    assert refused.code == 2 and "--user, --admin or --pool" in refused.err
+    assert ask(tmp_path, "tokens", "--folder", folder, "revoke", "7").code == 2
