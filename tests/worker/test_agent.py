@@ -56,7 +56,7 @@ def test_the_first_call_says_who_and_what_is_there() -> None:
     body = only(agent().wake(0), Call).body
     assert body == {
         **IDENTITY, "protocol": 1, "session": 7, "seq": 1, "capacity": {"cores": 2000},
-        "held": [], "results": [], "progress": [], "wait_s": 25.0,
+        "held": [], "known": [], "results": [], "progress": [], "wait_s": 25.0,
     }  # fmt: skip
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.bag.chunks import Reading
 from tailrace.bag.command import command_of, variable
+from tailrace.bag.items import Items
 from tailrace.bag.rows import CHUNK, Rows
 from tailrace.bag.spec import BagSpec, FileRule
 from tailrace.bag.sweep import Sweep
@@ -19,6 +21,9 @@ from tailrace.bag.template import Scope, Template
 from tailrace.bag.terms import Terms
 from tailrace.bag.values import show
 
+# An exception is an answer for who called: a hundred alike pause nothing, and nobody waits for a
+# first call to stand its trial.
+_OF_CALLS: dict[str, Any] = {"like_failures": 1 << 40, "trial_us": 0}
 _decoder = msgspec.json.Decoder(BagSpec)
 _FileTemplates = list[tuple[Template, Template, bool]]
 
@@ -27,7 +32,8 @@ class Bag:
     def __init__(self, spec: BagSpec, read_chunk: Callable[[int], bytes]) -> None:
         self.spec = spec
         self.sweep = Sweep(spec.axes, read_chunk)
-        self.count = self.sweep.count
+        self.count = self.sweep.count if spec.function is None else spec.function.count
+        self._items = None if spec.function is None else Items(spec.function, read_chunk)
         self._read_chunk = read_chunk
         self._command = command_of(spec, self.sweep)
         self._variables = [(variable(name), name) for name in self.sweep.names()]
@@ -37,6 +43,8 @@ class Bag:
 
     def task(self, index: int) -> Task:
         raw = self.raw(index)
+        if self._items is not None:
+            return Task(index, {}, item=self._items[index])
         scope = {**raw, "index": index, "bag": self.spec.name}
         argv, shell = self._command.build(scope)
         return Task(
@@ -56,7 +64,7 @@ class Bag:
         """The parameters as they stand in the command."""
         if not 0 <= index < self.count:
             raise IndexError(f"task {index} of {self.count}")
-        return self.sweep.raw(index)
+        return self.sweep.raw(index) if self._items is None else {}
 
     def scope(self, index: int) -> Scope:
         """All that a placeholder may name."""
@@ -64,7 +72,7 @@ class Bag:
 
     def terms(self) -> Terms:
         spec = self.spec
-        return Terms(
+        terms = Terms(
             count=self.count,
             name=spec.name,
             needs=spec.needs,
@@ -82,6 +90,7 @@ class Bag:
             replication=spec.replication,
             round_us=spec.round_us,
         )
+        return terms if self._items is None else replace(terms, **_OF_CALLS)
 
     def order(self) -> array[int] | None:
         """The permutation when the tasks are ordered by a parameter; otherwise None."""
@@ -100,7 +109,7 @@ class Bag:
     def shared(self) -> dict[str, Any]:
         """What the attempts of the bag share, in the words of the work call."""
         spec = self.spec
-        return {
+        shared = {
             "name": spec.name,
             "folder": spec.folder,
             "env": {
@@ -114,6 +123,9 @@ class Bag:
             "result": {} if spec.result is None else {"regex": spec.result},
             "grace_s": spec.grace_us / 1_000_000,
         }
+        if self._items is not None:
+            shared["function"] = self._items.shared()
+        return shared
 
     def encode(self) -> tuple[bytes, Reading]:
         """The spec as JSON, and the chunks of its rows."""
@@ -121,6 +133,8 @@ class Bag:
             column.count for axis in self.spec.axes for column in axis if isinstance(column, Rows)
         ]
         chunks = -(-sum(rows) // CHUNK)
+        if self.spec.function is not None:
+            chunks = 1 + len(self.spec.function.ends)
         return msgspec.json.encode(self.spec), Reading(self._read_chunk, chunks)
 
     @classmethod

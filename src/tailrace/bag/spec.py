@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from tailrace.bag.items import Function
 from tailrace.bag.needs import ONE_CORE
 from tailrace.bag.sweep import Axis
 from tailrace.bag.terms import FIRST_COME, Growth, Limits, Retries, Strategy
@@ -33,6 +34,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     command: str | tuple[str, ...] = ""  # a shell line or words, with placeholders
     syntax: Syntax = "braces"  # "listed": the row is the command
     axes: tuple[Axis, ...] = ()
+    function: Function | None = None  # a bag of calls has no command
     env: dict[str, str] = {}
     needs: dict[str, int] = msgspec.field(default_factory=ONE_CORE.copy)
     limits: Limits = Limits()

@@ -22,13 +22,16 @@ class Task(msgspec.Struct, frozen=True):
     index: int
     params: dict[str, Any]
     argv: tuple[str, ...] | None = None
-    shell: str | None = None  # exactly one of argv and shell is set
+    shell: str | None = None
     env: dict[str, str] = {}
     inputs: tuple[Input, ...] = ()
     outputs: tuple[Output, ...] = ()
+    item: bytes | None = None  # of a call; exactly one of argv, shell and item is set
 
     def text(self) -> str:
         """The command as one would type it."""
         import shlex
 
+        if self.item is not None:
+            return f"call {self.index}"
         return self.shell if self.shell is not None else shlex.join(self.argv or ())

@@ -40,4 +40,5 @@ class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
     silent_after_us: int = 60 * SECOND_US  # no call for so long: the host is silent
     late_results: Late = Late.ACCEPT
     reliable: bool = True
+    trusted: bool = True  # pickled results of its workers are taken
     min_timeout_us: int = 0

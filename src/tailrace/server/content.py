@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from functools import partial
 from typing import Any
 
@@ -9,19 +10,22 @@ from tailrace.bag.bag import Bag
 from tailrace.bag.task import Task
 from tailrace.server.store import Store
 
+KEPT = 64  # bags in memory
+
 
 class Contents:
     def __init__(self, store: Store, scratch: str) -> None:
         self._store = store
         self._scratch = scratch
-        self._bags: dict[int, Bag] = {}
-        self._shared: dict[int, dict[str, Any]] = {}
+        self._bags: OrderedDict[int, Bag] = OrderedDict()
+        self._shared: OrderedDict[int, dict[str, Any]] = OrderedDict()
 
     def bag(self, number: int) -> Bag:
         bag = self._bags.get(number)
         if bag is None:
             bag = Bag.decode(self._store.spec(number), partial(self._store.chunk, number))
             self._bags[number] = bag
+            _keep_some(self._bags)
         return bag
 
     def task(self, number: int, index: int) -> Task:
@@ -31,4 +35,11 @@ class Contents:
         found = self._shared.get(number)
         if found is None:
             found = self._shared[number] = {**self.bag(number).shared(), "scratch": self._scratch}
+            _keep_some(self._shared)
         return found
+
+
+def _keep_some(kept: OrderedDict[int, Any]) -> None:
+    """A server has thousands of bags in its life, and works on the last few."""
+    if len(kept) > KEPT:
+        kept.popitem(last=False)

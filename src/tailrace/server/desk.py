@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.task import Task
@@ -41,7 +42,14 @@ from tailrace.scheduler.state import Attempt
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
-from tailrace.server.protocol import Start, WorkProgress, WorkReply, WorkRequest, WorkResult
+from tailrace.server.protocol import (
+    NULL,
+    Start,
+    WorkProgress,
+    WorkReply,
+    WorkRequest,
+    WorkResult,
+)
 from tailrace.server.store import Store
 
 SCAN_US = SECOND_US  # how often silence is looked for
@@ -241,10 +249,20 @@ class Desk:
         """Rule 3: every result is acknowledged, whatever becomes of it."""
         for result in call.request.results:
             call.ack.append(result.attempt)
+            if result.pickled:
+                result = self._vetted(result, call.request.pool)
             event = self._ended(call.request.host, result)
             if event is not None:
                 self._ledger.reported(result)
                 self._handle(event, now)
+
+    def _vetted(self, result: WorkResult, pool: str) -> WorkResult:
+        """Who unpickles runs whatever its maker put in: only some are believed."""
+        terms = self._pools.get(pool)
+        if terms is not None and terms.trusted:
+            return result
+        why = f"refused: a pickled result of the pool {pool}, which is not trusted"
+        return replace(result, outcome=Outcome.HOST_FAILED, pickled="", value=NULL, error=why)
 
     def _ended(self, host: str, result: WorkResult) -> Ended | None:
         live = self.scheduler.state.attempts.get(result.attempt)
@@ -374,7 +392,8 @@ class Desk:
         start = [self._start(attempt) for attempt in call.start]
         drop = self._to_drop(call)
         self._sessions[request.host].told = dict.fromkeys(drop, now)
-        bags = dict.fromkeys([one.bag for one in start])
+        known = dict.fromkeys(request.known)
+        bags = dict.fromkeys([one.bag for one in start if one.bag not in known])
         shared = {str(bag): self._content.shared(bag) for bag in bags}
         contact = self._contact_s(request.pool)
         stop = self._stop(request)
@@ -389,6 +408,7 @@ class Desk:
             attempt.index,
             task.argv,
             task.shell,
+            task.item,
             task.params,
             task.env,
             _inputs(task) if task.inputs else [],

@@ -43,6 +43,7 @@ class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
     cpu_us: Count = 0
     memory: Count = 0
     value: msgspec.Raw = msgspec.field(default_factory=_null)  # a description can show no raw value
+    pickled: str = ""  # base64, of a call; kept as it is, and never unpickled here
     stdout: str = ""
     stderr: str = ""
     stdout_bytes: Count = 0
@@ -83,6 +84,7 @@ class WorkRequest(msgspec.Struct, frozen=True):
     about: dict[str, Any] = {}
     speed: Annotated[float, msgspec.Meta(gt=0, lt=1e9)] = 1.0
     progress: Annotated[list[WorkProgress], msgspec.Meta(max_length=MOST_PROGRESS)] = []
+    known: list[Count] = []  # bags of which it has what all tasks share
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,6 +93,7 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     index: int
     argv: tuple[str, ...] | None = None
     shell: str | None = None
+    item: bytes | None = None
     params: dict[str, Any] = {}
     env: dict[str, str] = {}
     inputs: list[Any] = []

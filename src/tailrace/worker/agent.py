@@ -33,6 +33,8 @@ GATHER = SECOND // 4  # how long results are gathered while plenty is queued
 PARK = 30_000
 RESULTS_BYTES = 4 << 20  # of results in one call
 PLENTY = 4096  # of results in one call
+MOST_TERMS = 32  # bags of which is kept what their tasks share
+CALLS_AHEAD = 16  # times as many calls are started ahead as commands
 AHEAD = 20_000  # of work, started ahead where the executor can wait
 LEAVE_WITHIN = 3 * SECOND  # to report, once all tasks have ended
 FAREWELL_BACKOFF = SECOND // 2
@@ -119,7 +121,8 @@ class Agent:
             self._drop(attempt, effects)
         for order in reply.get("start") or ():
             self._take(order)
-        self._refill_below = len(self.queued) // 2
+        self._forget_terms()
+        self._refill_below = (len(self.queued) + len(self._waiting)) // 2
         self._park_at = now + PARK if self.queued or self.running else now
         if reply.get("stop"):
             self._leave(str(reply["stop"]), now, effects)
@@ -246,6 +249,11 @@ class Agent:
             run.ended_as = outcome
             effects.append(Kill(attempt, run.grace_s, outcome))
 
+    def _forget_terms(self) -> None:
+        """The oldest, which are those of bags that have ended, or nearly."""
+        while len(self._terms) > MOST_TERMS:
+            del self._terms[next(iter(self._terms))]
+
     def _take(self, order: Json) -> None:
         attempt = order["attempt"]
         if attempt in self.queued or attempt in self.running or attempt in self.kept:
@@ -266,25 +274,26 @@ class Agent:
                 text = f"this host has {self.room.capacity}, the task needs {needs}"
                 self._keep(unstarted(attempt, "host_failed", text), effects, now)
                 continue
-            if not self._admit(attempt, needs):
+            if not self._admit(attempt, needs, terms):
                 return
             del self.queued[attempt]
             self.running[attempt] = Running(needs, float(terms.get("grace_s") or 0))
             effects.append(Start(attempt, order, terms))
 
-    def _admit(self, attempt: int, needs: Mapping[str, int]) -> bool:
+    def _admit(self, attempt: int, needs: Mapping[str, int], terms: Json) -> bool:
         if not self._waiting and self.room.fits(needs):
             self.room.take(needs)
             return True
-        if len(self._waiting) < self._ahead():
+        standby = self._standby * CALLS_AHEAD if "function" in terms else self._standby
+        if len(self._waiting) < self._ahead(standby):
             self._waiting[attempt] = None
             return True
         return False
 
-    def _ahead(self) -> int:
+    def _ahead(self, standby: int) -> int:
         """Enough short attempts that no room stays empty while the executor hears of the next."""
         wanted = AHEAD * len(self.running) // max(self._lately_us, 1)
-        return min(self._standby, wanted)
+        return min(standby, wanted)
 
     def _leave_room(self, attempt: int, run: Running) -> None:
         if attempt in self._waiting:
@@ -396,8 +405,9 @@ class Agent:
 
     def _news_due(self, since: int) -> int:
         """At once when work runs low, otherwise a quarter of a second's results together."""
-        left = len(self.queued)
-        low = left < len(self.running) or left <= self._refill_below
+        left = len(self.queued) + len(self._waiting)
+        runs = len(self.running) - len(self._waiting)
+        low = left < runs or left <= self._refill_below
         return since if low or not left else since + GATHER
 
     def _call(self, effects: Effects, now: int) -> None:
@@ -435,6 +445,7 @@ class Agent:
             session=self.session,
             seq=seq,
             capacity=capacity,
+            known=[int(bag) for bag in self._terms],
             held=[*self.queued, *self.running, *rest],
             results=results,
             progress=progress,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from . import spawn
 from .results import shortened
-from .ring import Slot, read_printed, remove
+from .ring import Slot, read_between, read_printed, read_tail, remove
 from .room import ONE_CORE
 from .staging import Refused, attempt_folder, collect
 from .value import Unusable, value_of
@@ -18,6 +18,7 @@ KEEP_AT_MOST = 8 << 20  # what is left of a file that was punched
 # Of stdout and of stderr, as JSON: with the value, a result is then no more than 4 MiB in a call.
 ENCODED_AT_MOST = 3 << 19
 Json = Dict[str, Any]
+Ends = Tuple[int, int]  # of stdout and stderr
 
 
 class Attempt:
@@ -58,12 +59,12 @@ class Attempt:
                 raise spawn.CannotStart("task_failed", 127, "an empty command")
             path = ""
         if self.folder is None:
-            self._enter(self.terms.get("folder") or "/")
+            self.enter(self.terms.get("folder") or "/")
         path = path or spawn.find(argv[0], env.get("PATH", os.defpath))
         stage = None if self.folder is None else self.order.get("inputs") or []
         return spawn.Program(path, argv, env, self.folder or "", stage)
 
-    def _enter(self, folder: str) -> None:
+    def enter(self, folder: str) -> None:
         try:
             os.chdir(folder)
         except OSError as error:
@@ -118,6 +119,35 @@ class Attempt:
         result["error"] = shortened(result["error"])
         slot.clear(out.size, err.size)
         return result
+
+    # ---- of a call ----------------------------------------------------------------------------
+
+    def printed(self, before: Ends, after: Ends) -> Json:
+        """What stands between these places of its runner's stdout and stderr."""
+        assert self.slot is not None
+        keep = min(int(self.terms.get("keep_output") or KEEP_OUTPUT), KEEP_AT_MOST)
+        found: Json = {}
+        files = (("stdout", self.slot.out), ("stderr", self.slot.err))
+        for (name, fd), begin, end in zip(files, before, after):
+            part = read_between(fd, begin, end, keep, ENCODED_AT_MOST)
+            found[name], found[f"{name}_bytes"] = part.text, part.size
+        return found
+
+    def cut_short(self, before: Ends) -> Json:
+        """Its runner ended before the call returned, however well it ended."""
+        assert self.slot is not None
+        ends = (os.fstat(self.slot.out).st_size, os.fstat(self.slot.err).st_size)
+        result = {**self._blank(), **self.printed(before, ends)}
+        self._judge(result)
+        if result["exit"] is not None and self.outcome is None:
+            text = f"its process ended with exit {result['exit']} before the call returned"
+            result.update(outcome="task_failed", error=text)
+        return result
+
+    def last_words(self) -> str:
+        assert self.slot is not None
+        text = read_tail(self.slot.err, os.fstat(self.slot.err).st_size, KEEP_OUTPUT)
+        return text.rstrip().rpartition("\n")[2].strip()
 
     def _note_beginning(self, slot: Slot) -> None:
         name = self.order["argv"][0] if self.order.get("argv") else spawn.SHELL

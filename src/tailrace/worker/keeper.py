@@ -36,6 +36,7 @@ from .progress import Onlooker
 from .results import unstarted
 from .ring import Ring
 from .room import Room
+from .runners import Parts, Runners, is_call
 from .surroundings import Surroundings
 
 GATHER_S = 0.01
@@ -70,6 +71,13 @@ class Keeper:
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
         self._poll.register(self._signals, select.POLLIN)
+        self._runners = Runners(self._parts())
+
+    def _parts(self) -> Parts:
+        return Parts(
+            self._room, self._around, self._ring, self._begun, self._limits, self._orphans,
+            self._births, self._outbox, self._poll, self._by_pid, self._by_id,
+        )  # fmt: skip
 
     def _catch_signals(self) -> int:
         read, write = os.pipe()
@@ -95,6 +103,7 @@ class Keeper:
             self._sweep()
             self._watch()
             self._start_waiting()
+            self._runners.flush()
             if self._time_to_send():
                 blocked = not self._outbox.flush()
 
@@ -118,14 +127,16 @@ class Keeper:
         for ready, event in self._poll.poll(self._patience_ms()):
             if ready == self._signals:
                 _drain(ready)
-            elif event & ~select.POLLOUT:
+            elif ready in self._runners.by_fd:
+                self._runners.hear(ready)
+            elif ready == fd and event & ~select.POLLOUT:
                 for line in self._lines.read():
                     self._obey(json.loads(line))
         if blocked:
             self._poll.modify(fd, select.POLLIN)
 
     def _patience_ms(self) -> Optional[int]:
-        due = [self._send_by, self._limits.due, self._orphans.due]
+        due = [self._send_by, self._limits.due, self._orphans.due, self._runners.due()]
         if self._usage_every and self._by_pid:
             due.append(self._usage_at)
         times = [time_ for time_ in due if time_ is not None]
@@ -140,6 +151,8 @@ class Keeper:
         elif "terms" in message:
             self._terms[message["bag"]] = message["terms"]
             self._around.forget_bags()
+        elif "forget" in message:
+            self._terms.pop(message["forget"], None)
         elif "kill" in message:
             self._kill(message["kill"], message["grace_s"], message["outcome"])
         elif "usage_s" in message:
@@ -159,6 +172,11 @@ class Keeper:
         """In order, as they fit: the client sends a few ahead, so that a slot is filled at once."""
         while self._waiting:
             attempt = self._waiting[0]
+            if is_call(attempt):
+                if not self._runners.take(attempt):
+                    return
+                self._waiting.popleft()
+                continue
             if not self._room.fits(attempt.needs):
                 return
             self._waiting.popleft()
@@ -214,6 +232,9 @@ class Keeper:
     def _kill(self, number: int, grace_s: float, outcome: str) -> None:
         """One that still waits is handed back, whatever the others are ended as."""
         started = self._by_id.get(number)
+        if started is not None and is_call(started) and self._runners.recall(started):
+            self._outbox.put(started.failed("cancelled", None, "not started"))
+            return
         if started is not None:
             self._limits.end(started, outcome, None, grace_s)
             return
@@ -231,6 +252,10 @@ class Keeper:
                 return
             if pid == 0:
                 return
+            if pid in self._runners.by_pid:
+                ended = (pid, status, usage, self._asked_to_end)
+                self._used_us += self._runners.died(*ended)
+                continue
             attempt = self._by_pid.pop(pid, None)
             if attempt is not None:
                 self._first_process_ended(attempt, status, usage)
@@ -298,9 +323,14 @@ class Keeper:
         told = self._onlooker.look(self._by_pid.values(), self._orphans.of)
         if told:
             self._outbox.put({"progress": told})
+        self._runners.watch()
+        if self._runners.back:
+            self._waiting.extendleft(reversed(self._runners.back))
+            self._runners.back = []
         if self._usage_every and self._by_pid and time.monotonic() >= self._usage_at:
             self._usage_at = time.monotonic() + self._usage_every
-            running = tree.below(self._by_pid, self._tree.look())
+            processes = {**dict.fromkeys(self._by_pid), **dict.fromkeys(self._runners.by_pid)}
+            running = tree.below(processes, self._tree.look())
             self._outbox.put({"used_us": self._used_us + sum(map(tree.cpu_us, running))})
 
 

@@ -19,6 +19,7 @@ from {package}.keeper import main
 main({fd}, {lock_fd}, {folder!r}, {capacity!r})
 """
 _KILL_PATIENCE_S = 10.0
+MOST_TOLD = 64  # bags of which the keeper keeps what their tasks share
 
 
 class KeeperLink:
@@ -76,7 +77,14 @@ class KeeperLink:
             self._told[bag] = terms
             if told != terms:
                 self._outbox.put({"bag": bag, "terms": terms})
+                self._forget_oldest()
         self._outbox.put({"start": order})
+
+    def _forget_oldest(self) -> None:
+        if len(self._told) > MOST_TOLD:
+            bag = next(iter(self._told))
+            del self._told[bag]
+            self._outbox.put({"forget": bag})
 
     def kill(self, attempt: int, grace_s: float, outcome: str) -> None:
         self._outbox.put({"kill": attempt, "grace_s": grace_s, "outcome": outcome})

@@ -7,7 +7,7 @@ import os
 from typing import Any, List
 
 _READ = 1 << 18
-_encode = json.JSONEncoder(separators=(",", ":")).encode
+encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Lines:
@@ -49,7 +49,11 @@ class Outbox:
         return bool(self._parts)
 
     def put(self, message: Any) -> None:
-        self._parts.append(_encode(message).encode())
+        self._parts.append(encode(message).encode())
+
+    def put_line(self, line: bytes) -> None:
+        """A message that is JSON already."""
+        self._parts.append(line)
 
     def flush(self) -> bool:
         """False when something is left for later; EOFError when the other side is gone."""

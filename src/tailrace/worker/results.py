@@ -22,6 +22,7 @@ def encoded_bytes(value: Any) -> int:
 def about_bytes(result: Json) -> int:
     """Of a result in a call; roughly is enough, but of what is really sent."""
     size = 500
+    size += len(result.get("pickled") or "")
     for name in ("stdout", "stderr", "error", "outputs", "value"):
         part = result.get(name)
         if part:

@@ -122,12 +122,17 @@ def _nameless(path: str) -> int:
 def read_printed(fd: int, keep: int, encoded: int) -> Printed:
     """The first quarter and the last three quarters of what may be kept: at most `keep` bytes, and
     so few that they are no more than `encoded` bytes as JSON."""
-    size = os.fstat(fd).st_size
-    if size == 0:
+    return read_between(fd, 0, os.fstat(fd).st_size, keep, encoded)
+
+
+def read_between(fd: int, begin: int, end: int, keep: int, encoded: int) -> Printed:
+    """The same of a part of the file."""
+    size = end - begin
+    if size <= 0:
         return Printed(0, "")
     keep = min(keep, size)
     while True:
-        text = _head_and_tail(fd, size, keep)
+        text = _head_and_tail(fd, begin, size, keep)
         if keep * _ESCAPED <= encoded - 100:
             return Printed(size, text)
         needed = encoded_bytes(text)
@@ -136,12 +141,12 @@ def read_printed(fd: int, keep: int, encoded: int) -> Printed:
         keep = keep * encoded // needed * 7 // 8
 
 
-def _head_and_tail(fd: int, size: int, keep: int) -> str:
+def _head_and_tail(fd: int, begin: int, size: int, keep: int) -> str:
     if size == keep:
-        return _decode(os.pread(fd, size, 0))
+        return _decode(os.pread(fd, size, begin))
     first = keep // 4
     last = keep - first
-    head, tail = os.pread(fd, first, 0), os.pread(fd, last, size - last)
+    head, tail = os.pread(fd, first, begin), os.pread(fd, last, begin + size - last)
     between = f"\n[... {size - keep} bytes left out ...]\n"
     return _decode(head) + between + _decode(tail)
 

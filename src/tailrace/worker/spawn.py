@@ -53,6 +53,7 @@ class Program(NamedTuple):
     env: Dict[str, str]
     folder: str
     stage: Optional[List[Json]]  # inputs to copy into the folder first
+    inherited: Tuple[int, ...] = ()  # open files it is given beside its output
 
 
 _found: Dict[Tuple[str, str], str] = {}
@@ -109,6 +110,8 @@ def _become(program: Program, slot: Slot, parent: int, mask: Iterable[int]) -> N
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.dup2(slot.out, 1)
         os.dup2(slot.err, 2)
+        for fd in program.inherited:
+            os.set_inheritable(fd, True)
         if program.stage is not None:
             prepare(program.folder, program.stage)
             os.chdir(program.folder)
