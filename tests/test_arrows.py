@@ -27,6 +27,7 @@ ARROWS = {
     "drivers": ("bag", "pools", "worker"),
     "server": ("bag", "pools", "knowledge", "scheduler", "drivers", "worker", "report"),
     "simulation": ("bag", "pools", "knowledge", "scheduler"),
+    "python": ("bag", "pools", "scheduler", "server", "report", "cli"),
     "cli": ("bag", "pools", "knowledge", "scheduler", "server", "simulation", "report", "worker"),
 }
 PURE = ("scheduler", "knowledge")

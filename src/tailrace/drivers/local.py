@@ -56,6 +56,7 @@ class LocalDriver:
         self.environment = dict(os.environ)  # of the workers, and so of their tasks
         self.speed: Callable[[int], float] = lambda lease: 1.0
         self.keeps_places = True
+        self.leased = True  # otherwise they are machines of one's own, which end with the server
         self.before_start: Callable[[int], None] = lambda lease: None
 
     def start(self, lease: int, ends_us: int) -> None:
@@ -96,8 +97,9 @@ class LocalDriver:
     def _command(self, lease: int, folder: Path, tie: int) -> list[str]:
         return [
             sys.executable, "-I", "-S", "-c", WORKER, PACKAGES, "--server", self._address,
-            "--folder", str(folder), "--pool", self._pool, "--lease", str(lease),
-            "--tied", str(tie), "--speed", f"{self.speed(lease):g}", *self.capacity,
+            "--folder", str(folder), "--pool", self._pool, "--tied", str(tie),
+            *(["--lease", str(lease)] if self.leased else []),
+            "--speed", f"{self.speed(lease):g}", *self.capacity,
         ]  # fmt: skip
 
     def _watch(self, lease: int, worker: Worker) -> None:

@@ -215,6 +215,31 @@ def newest(link: Link, number: int) -> int:
     return int(link.execute(query, (number,)).fetchone()[0])
 
 
+def newest_of_all(link: Link) -> int:
+    return int(link.execute("SELECT coalesce(max(n), 0) FROM feed").fetchone()[0])
+
+
+def feed_of_all(link: Link, after: int, most: int = 1000) -> list[tuple[int, int, str, bytes]]:
+    """Of all bags: number, bag, kind and body of each item."""
+    query = "SELECT n, bag, kind, body FROM feed WHERE n > ? ORDER BY n LIMIT ?"
+    return link.execute(query, (after, most)).fetchall()
+
+
+REPORTS = (
+    "SELECT r.idx, r.outcome, a.body FROM results r JOIN attempts a ON a.attempt = r.attempt"
+    " WHERE r.bag = ? AND r.idx IN ({})"
+)
+ASKED_AT_ONCE = 500
+
+
+def reports(link: Link, number: int, indices: list[int]) -> Iterator[tuple[int, str, bytes | None]]:
+    """Of tasks that have a result: index, outcome, and what the worker reported."""
+    for at in range(0, len(indices), ASKED_AT_ONCE):
+        some = indices[at : at + ASKED_AT_ONCE]
+        query = REPORTS.format(", ".join("?" * len(some)))
+        yield from link.execute(query, (number, *some))
+
+
 RESULTS = """
 SELECT r.idx, r.outcome, a.host, h.row, a.sent_us, a.ended_us, a.run_us, a.body,
        (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx),

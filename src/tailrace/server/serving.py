@@ -12,7 +12,7 @@ from tailrace.server.door import Door
 from tailrace.server.http import http_server
 from tailrace.server.local_pool import LocalPool
 from tailrace.server.lock import Owner
-from tailrace.server.world import World
+from tailrace.server.world import Parts, World
 
 
 class Serving:
@@ -29,13 +29,16 @@ class Serving:
         journal: bool = True,
         check: bool = False,
         store: str = "",
+        parts: Parts | None = None,
     ) -> None:
         self._sock = door.listen()
         self._door = door
         self._pools = pools
         terms = tuple(pool.terms for pool in pools)
         try:
-            self.world = World(folder, terms, check=check, journal=journal, store=store)
+            self.world = World(
+                folder, terms, check=check, journal=journal, store=store, parts=parts
+            )
         except BaseException:
             self._sock.close()
             raise

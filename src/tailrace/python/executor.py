@@ -1,0 +1,249 @@
+"""`tailrace.Executor`: a `concurrent.futures.Executor` whose calls are tasks of bags."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor as Base
+from concurrent.futures import Future
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, ParamSpec, TypeVar
+
+from tailrace.errors import BadInput
+from tailrace.python.answers import Answers
+from tailrace.python.calls import Rules, bag_of
+from tailrace.python.mapping import Mapping
+from tailrace.python.pickling import name_of, pickled
+from tailrace.python.session import Session, open_session
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Wish = tuple["Call", str, bytes]  # its function's name, and all of it pickled
+
+
+class Call(Future[Any]):
+    """A future that tells its Executor when it is cancelled."""
+
+    def __init__(self, cancelled: Callable[[], None]) -> None:
+        super().__init__()
+        self._told = cancelled
+
+    def cancel(self) -> bool:
+        """Also while it runs: the process that makes the call is then ended."""
+        was = super().cancel()
+        if was:
+            self._told()
+        return was
+
+
+class Executor(Base):
+    """Runs calls in warm processes of this machine, each a task of a bag.
+
+    `workers`: how many run at once; by default one for each core. `folder`: where runs are kept, in
+    `.tailrace/`; by default nowhere, they are gone at the end. `time_limit` and `memory_limit` end
+    a call that exceeds them; `cores`, `memory` and `gpus` are what each call needs; `retries`: how
+    often a call that fails is made again, by default never.
+    """
+
+    def __init__(
+        self,
+        workers: float | None = None,
+        *,
+        max_workers: float | None = None,
+        folder: str | Path | None = None,
+        server: str | None = None,
+        **rules: Any,
+    ) -> None:
+        self._workers = _workers(max_workers if workers is None else workers)
+        self._folder, self._server = folder, server
+        self._fields = _rules(rules).fields("calls")
+        self._runners = os.urandom(8).hex()
+        self._session: Session | None = None
+        self._guard = threading.Lock()
+        self._wishes: list[Wish] = []
+        self._handing_in = False
+        self._bundles: dict[int, Bundle] = {}  # those under way, by identity
+        self._under_way = 0
+        self._rest = threading.Condition(self._guard)
+        self._arrived: SimpleQueue[tuple[Bundle, list[int]] | None] = SimpleQueue()
+        self._teller: threading.Thread | None = None
+        self._closed = False
+        _open.add(self)
+
+    @property
+    def usable(self) -> bool:
+        return not self._closed and (self._session is None or self._session.alive)
+
+    # ---- calls --------------------------------------------------------------------------------
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future = Call(self._someone_cancelled)
+        with self._guard:
+            self._refuse_closed()
+        try:
+            item = pickled((fn, args, kwargs))
+        except Exception as error:
+            future.set_exception(error)
+            return future
+        with self._guard:
+            self._refuse_closed()
+            self._begin()
+            self._under_way += 1
+            self._wishes.append((future, name_of(fn), item))
+            first, self._handing_in = not self._handing_in, True
+        if first:
+            self._hand_in()
+        return future
+
+    def map(
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 1,
+        buffersize: int | None = None,
+    ) -> Iterator[T]:
+        """Results in the order of the arguments. `chunksize` is not needed: short calls are sent in
+        bundles. What the iterables yield is read as far as results have been taken, and some
+        thousands ahead (or `buffersize`)."""
+        with self._guard:
+            self._refuse_closed()
+            session = self._begin()
+        return Mapping(session, self._fields, self._runners, fn, iterables, timeout, buffersize)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        with self._guard:
+            self._closed = True
+            bundles = list(self._bundles.values())
+            wishes = [future for future, _, _ in self._wishes]
+        if cancel_futures:
+            for future in [*wishes, *(call for bundle in bundles for call in bundle.calls)]:
+                future.cancel()
+        if wait:
+            self._close()
+        else:
+            threading.Thread(target=self._close, daemon=True).start()
+
+    def _close(self) -> None:
+        """When all calls under way have ended."""
+        with self._rest:
+            while self._under_way:
+                self._rest.wait()
+            session, self._session = self._session, None
+        if session is not None:
+            session.close()
+        teller = self._teller
+        if teller is not None and teller is not threading.current_thread():
+            self._arrived.put(None)
+            teller.join()
+        _open.discard(self)
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+
+    def _begin(self) -> Session:
+        """The server starts with the first call."""
+        if self._session is None:
+            self._session = open_session(self._workers, self._folder, self._server)
+            self._teller = threading.Thread(target=self._tell, name="tailrace futures", daemon=True)
+            self._teller.start()
+        return self._session
+
+    # ---- from wishes to bags ------------------------------------------------------------------
+
+    def _hand_in(self, _: int = 0) -> None:
+        """All that was wished for becomes one bag; what comes meanwhile goes into the next."""
+        with self._guard:
+            wishes, self._wishes = self._wishes, []
+            self._handing_in = bool(wishes)
+            session = self._session
+            bundle = Bundle([future for future, _, _ in wishes], self._arrived.put)
+            if wishes:
+                self._bundles[id(bundle)] = bundle
+        if not wishes or session is None:
+            return
+        items = [item for _, _, item in wishes]
+        bag = bag_of(wishes[0][1], b"", items, self._fields, self._runners)
+        session.submit(bag, bundle.answers, lambda number: self._taken(number, bundle))
+
+    def _taken(self, number: int, bundle: Bundle) -> None:
+        bundle.number = number
+        self._drop_unwanted(bundle)
+        self._hand_in()
+
+    # ---- from answers to futures --------------------------------------------------------------
+
+    def _tell(self) -> None:
+        """Callbacks of futures run here: the server does not wait for them."""
+        while (told := self._arrived.get()) is not None:
+            bundle, indices = told
+            ended = sum(bundle.settle(index) for index in indices)
+            with self._rest:
+                self._under_way -= ended
+                if bundle.left == 0:
+                    self._bundles.pop(id(bundle), None)
+                self._rest.notify_all()
+
+    def _someone_cancelled(self) -> None:
+        with self._guard:
+            bundles = list(self._bundles.values())
+        for bundle in bundles:
+            self._drop_unwanted(bundle)
+
+    def _drop_unwanted(self, bundle: Bundle) -> None:
+        """A bag of which nobody waits for anything is cancelled, and what runs of it is ended."""
+        session = self._session
+        if session is not None and bundle.number and all(call.done() for call in bundle.calls):
+            session.cancel(bundle.number)
+
+
+class Bundle:
+    """The futures of one bag."""
+
+    def __init__(self, calls: list[Call], arrived: Callable[[Any], None]) -> None:
+        self.calls = calls
+        self.number = 0  # of its bag, once that is stored
+        self.left = len(calls)
+        self.answers = Answers(len(calls), lambda _, indices: arrived((self, indices)))
+
+    def settle(self, index: int) -> bool:
+        """Once for each call; a cancelled one hears nothing."""
+        self.left -= 1
+        call = self.calls[index]
+        if call.set_running_or_notify_cancel():
+            try:
+                call.set_result(self.answers.take(index))
+            except BaseException as error:
+                call.set_exception(error)
+        return True
+
+
+def _workers(count: float | None) -> float | None:
+    if count is not None and not count > 0:
+        raise BadInput(f"workers is {count}", remedy="Give a number above 0, or leave it out.")
+    return count
+
+
+def _rules(given: dict[str, Any]) -> Rules:
+    unknown = [name for name in given if name not in Rules.__struct_fields__]
+    if unknown:
+        known = ", ".join(Rules.__struct_fields__)
+        raise TypeError(f"{unknown[0]!r} is no rule of an Executor; there are {known}")
+    return Rules(**given)
+
+
+_open: weakref.WeakSet[Executor] = weakref.WeakSet()
+
+
+def _end_all() -> None:
+    """As in the standard library, calls under way are waited for when the program ends."""
+    for executor in list(_open):
+        executor.shutdown()
+
+
+# Ahead of `atexit`, when the threads that stop the workers can no longer be started.
+threading._register_atexit(_end_all)  # type: ignore[attr-defined]

@@ -1,0 +1,212 @@
+"""A server for calls. Today one inside this process: a thread of its own, workers of this machine.
+
+`Session` is all that the rest of this room knows of it, so that a server elsewhere can take its
+place: it would hand in bags over HTTP, and read the same feed and the same results in bulk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from tailrace.bag.bag import Bag
+from tailrace.cli.place import for_run
+from tailrace.errors import BadInput, ServerError
+from tailrace.python.answers import Answers
+from tailrace.scheduler.events import BagChanged, Change
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server import reading
+from tailrace.server.local_pool import Capacity
+from tailrace.server.resident import Resident
+from tailrace.server.store import Store
+from tailrace.server.world import Parts
+
+GLANCE_S = 1.0
+# A phase that a bag leaves only when somebody asks for it.
+OVER = (BagPhase.CANCELLED, BagPhase.STOPPED, BagPhase.BRAKED, BagPhase.PAUSED)
+
+log = logging.getLogger("tailrace.python")
+
+
+class Session(Protocol):
+    def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
+        """`taken` is told the bag's number once it is stored, on the session's thread."""
+
+    @property
+    def alive(self) -> bool: ...
+
+    def cancel(self, bag: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Phase(msgspec.Struct, frozen=True):
+    phase: str
+    why: str = ""
+
+
+class Settled(msgspec.Struct, frozen=True):
+    tasks: list[tuple[int, str]]
+
+
+_phase = msgspec.json.Decoder(Phase).decode
+_settled = msgspec.json.Decoder(Settled).decode
+
+
+class Here:
+    """The server is a thread of this process. Without a folder of its own its store is temporary:
+    nobody could resume it, so that it is not forced to the disk and keeps no journal."""
+
+    def __init__(self, workers: float | None, folder: Path | None) -> None:
+        self._temporary = folder is None
+        self._folder = Path(tempfile.mkdtemp(prefix="tailrace-")) if folder is None else folder
+        self._capacity = Capacity(cores=workers)
+        self._open: dict[int, Answers] = {}
+        self._seen = 0  # of the feed
+        self._failures: list[BaseException] = []
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tailrace", daemon=True)
+        self._owner = os.getpid()
+        self._thread.start()
+        self._ready.wait()
+        for failure in self._failures:
+            raise failure
+
+    # ---- from any thread ----------------------------------------------------------------------
+
+    def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
+        self._soon(partial(self._submit, bag, answers, taken))
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive() and os.getpid() == self._owner
+
+    def cancel(self, bag: int) -> None:
+        self._soon(partial(self._cancel, bag))
+
+    def close(self) -> None:
+        if os.getpid() != self._owner:
+            return  # a child made by fork has neither the thread nor the workers
+        if self._thread.is_alive():
+            self._soon(self._end.set)
+            self._thread.join()
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        if os.getpid() != self._owner:
+            remedy = "Make one of its own in the child, or start children by spawn."
+            raise ServerError("this Executor belongs to the parent process", remedy=remedy)
+        for failure in self._failures:
+            raise ServerError(f"the server of these calls has failed: {failure}")
+        self._loop.call_soon_threadsafe(act)
+
+    # ---- on its own thread --------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:
+            self._failures.append(error)
+        finally:
+            self._ready.set()
+            for answers in list(self._open.values()):
+                answers.end(str(next(iter(self._failures), "the Executor was shut down")))
+            if self._temporary:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._end = asyncio.Event()
+        async with self._server() as self._server_here:
+            self._seen = reading.newest_of_all(self._server_here.world.store.link)
+            self._ready.set()
+            telling = asyncio.create_task(self._tell())
+            ends = asyncio.create_task(self._end.wait())
+            fatal = self._server_here.world.fatal
+            first: list[asyncio.Future[Any]] = [telling, ends, fatal]
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            for each in first:
+                if each.done():
+                    each.result()
+                elif each is not fatal:
+                    each.cancel()
+            if self._temporary:
+                self._server_here.kill()
+
+    def _server(self) -> Resident:
+        store = partial(Store, synchronous="OFF") if self._temporary else Store
+        journal, parts = not self._temporary, Parts(store=store)
+        return Resident(self._folder, self._capacity, journal=journal, parts=parts)
+
+    def _submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
+        number, stored = self._server_here.add(bag)
+        self._open[number] = answers
+
+        def heard(told: asyncio.Future[None]) -> None:
+            if told.exception() is None:
+                taken(number)
+
+        stored.add_done_callback(heard)
+
+    def _cancel(self, bag: int) -> None:
+        if bag in self._open:
+            self._server_here.world.tell(
+                BagChanged(bag, Change.CANCEL, why="its caller gave it up")
+            )
+
+    async def _tell(self) -> None:
+        world = self._server_here.world
+        while True:
+            await world.news(GLANCE_S)
+            news = self._news()
+            for number, kind, body in news:
+                if kind == "settled":
+                    self._pass_on(number, body)
+            for number, kind, body in news:  # a commit may tell of a bag's end before its last task
+                if kind == "phase":
+                    self._close_if_over(number, body)
+
+    def _news(self) -> list[tuple[int, str, bytes]]:
+        items = reading.feed_of_all(self._server_here.world.store.link, self._seen)
+        if items:
+            self._seen = items[-1][0]
+        return [(bag, kind, body) for _, bag, kind, body in items]
+
+    def _pass_on(self, number: int, body: bytes) -> None:
+        answers = self._open.get(number)
+        if answers is not None:
+            indices = [index for index, _ in _settled(body).tasks]
+            answers.put(reading.reports(self._server_here.world.store.link, number, indices))
+            if answers.complete:
+                del self._open[number]
+
+    def _close_if_over(self, number: int, body: bytes) -> None:
+        now = _phase(body)
+        if now.phase in OVER:
+            answers = self._open.pop(number, None)
+            if answers is not None:
+                answers.end(now.why or f"its bag is {now.phase}")
+
+
+def open_session(workers: float | None, folder: str | Path | None, server: str | None) -> Session:
+    """`server`, or TAILRACE_SERVER, is one elsewhere."""
+    address = server or os.environ.get("TAILRACE_SERVER")
+    if address:
+        raise BadInput(
+            f"calls cannot be handed to the server {address} yet",
+            remedy="Leave `server` out and unset TAILRACE_SERVER: they run on this machine then.",
+        )
+    if folder is None:
+        return Here(workers, None)
+    place = for_run(Path(folder))
+    place.mkdir(parents=True, exist_ok=True)
+    return Here(workers, place)

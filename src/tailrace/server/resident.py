@@ -1,0 +1,52 @@
+"""A server inside a program, for its calls: with one worker that stays as long as it does."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Self
+
+from tailrace.bag.bag import Bag
+from tailrace.pools.terms import Pool
+from tailrace.scheduler.events import BagSubmitted
+from tailrace.server.batch import NewBag
+from tailrace.server.door import Door
+from tailrace.server.local_pool import PLAIN, Capacity, LocalPool
+from tailrace.server.serving import Serving
+from tailrace.server.standing import Standing
+from tailrace.server.world import Parts
+
+
+class Resident(Serving):
+    """Use as an async context; then `add` bags, which run beside each other."""
+
+    def __init__(
+        self, folder: Path, capacity: Capacity, *, journal: bool, parts: Parts | None = None
+    ) -> None:
+        lends_nothing = LocalPool(Pool(PLAIN, max=0))
+        super().__init__(folder, (lends_nothing,), Door(), journal=journal, parts=parts)
+        place = folder / "workers" / "standing"
+        self._standing = Standing(place, PLAIN, self.here.text(), self._token, capacity)
+        self._coming = 0  # bags told and not yet committed
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        self._standing.start()
+        return self
+
+    async def __aexit__(self, *how: object) -> None:
+        await asyncio.to_thread(self._standing.stop, now=self._kill)
+        await super().__aexit__(*how)
+
+    def add(self, bag: Bag) -> tuple[int, asyncio.Future[None]]:
+        """Its number, and a future that is done when it is committed."""
+        number = self.world.store.next_bag() + self._coming
+        self._coming += 1
+        spec, chunks = bag.encode()
+        new = NewBag(number, bag.spec.name, spec, chunks)
+        told = self.world.tell(BagSubmitted(number, bag.terms()), new)
+        told.add_done_callback(self._one_less)
+        return number, told
+
+    def _one_less(self, _: asyncio.Future[None]) -> None:
+        self._coming -= 1
