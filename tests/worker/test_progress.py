@@ -99,7 +99,7 @@ def reports(desk: ScriptedDesk, attempt: int) -> list[Json]:
 
 
 def test_a_real_task_tells_while_it_runs(desk: ScriptedDesk, worker: Worker) -> None:
-    """Nonsense, then a share that it appends; the next in its place begins with nothing."""
+    """Nonsense, or a share that it appends; what it wrote goes when it has ended."""
     write = 'echo soon > "$TAILRACE_PROGRESS"; sleep 600'
     work = 'seq 9000000 > /dev/null; echo 1/4 > "$TAILRACE_PROGRESS"'
     append = f'{work}; echo 3/4 last >> "$TAILRACE_PROGRESS"; sleep 600'
@@ -115,6 +115,7 @@ def test_a_real_task_tells_while_it_runs(desk: ScriptedDesk, worker: Worker) -> 
     desk.add({"attempt": 3, "shell": "sleep 1.6"}, {"attempt": 4, "shell": "sleep 1.6"})
     desk.wait_for(3, 4)
     assert not reports(desk, 3) and not reports(desk, 4)
+    assert not list(worker.folder.glob("ring/*.progress"))
 
 
 @pytest.mark.parametrize(

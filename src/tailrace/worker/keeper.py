@@ -61,7 +61,7 @@ class Keeper:
         self._tree = tree.Tree(os.getpid())
         self._orphans = Orphans(self._tree, self._births)
         self._limits = Limits(self._tree)
-        self._onlooker = Onlooker(self._tree)
+        self._onlooker = Onlooker(os.path.join(folder, "ring"), self._tree)
         self._asked_to_end = False  # by a SIGTERM to all processes of this machine or job
         self._send_by: Optional[float] = None
         self._usage_every = 0.0
@@ -194,7 +194,7 @@ class Keeper:
                 attempt.order, attempt.terms, attempt.needs, attempt.gpus
             )
             env["TAILRACE_RESULT"] = slot.result_path
-            env["TAILRACE_PROGRESS"] = slot.progress_path
+            env["TAILRACE_PROGRESS"] = self._onlooker.path_of(attempt.id)
             program = attempt.program(env)
             attempt.pid = self._launch(attempt, program)
         except Exception as error:
@@ -320,7 +320,7 @@ class Keeper:
 
     def _watch(self) -> None:
         self._limits.look(self._by_pid.values(), self._orphans.of)
-        told = self._onlooker.look(self._by_pid.values(), self._orphans.of)
+        told = self._onlooker.look(self._by_id, self._orphans.of)
         if told:
             self._outbox.put({"progress": told})
         self._runners.watch()

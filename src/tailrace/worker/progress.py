@@ -1,7 +1,8 @@
 """How far tasks are: what they write to `$TAILRACE_PROGRESS`, looked at now and then.
 
-The keeper is never woken for it: limits wake it twice in a second while anything runs. A look is
-one call for each running task, and there is one in a second; short tasks are hardly ever seen.
+A task that writes nothing costs nothing: each has a path of its own, and a look finds the files
+that are there, and clears away those of tasks that have ended. There is one look in a second, and
+the keeper is never woken for it: limits wake it twice as often while anything runs.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import os
 import re
 import stat
 import time
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import tree
 from .attempt import Attempt
+from .ring import remove
 
 EVERY_S = 1.0
 READ_BYTES = 1024  # of the end: who appends lines is understood as well
 TEXT_CHARACTERS = 200
+ENDING = ".progress"
 _NUMBER = r"\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+"
 _FORM = re.compile(rf"({_NUMBER})\s*(?:(%)|/\s*({_NUMBER}))?(?![\w.])[\s:,;-]*(.*)")
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
@@ -30,17 +33,21 @@ class NotUnderstood(Exception):
 
 
 class Onlooker:
-    def __init__(self, family: tree.Tree) -> None:
+    def __init__(self, folder: str, family: tree.Tree) -> None:
+        self._folder = folder
         self._tree = family
         self._next = 0.0
 
-    def look(self, attempts: Iterable[Attempt], orphans_of: OrphansOf) -> List[Json]:
+    def path_of(self, attempt: int) -> str:
+        return f"{self._folder}/{attempt}{ENDING}"
+
+    def look(self, attempts: Mapping[int, Attempt], orphans_of: OrphansOf) -> List[Json]:
         """What is new, as the work call carries it."""
         now = time.monotonic()
         if now < self._next:
             return []
         self._next = now + EVERY_S
-        found = [(attempt, _news_of(attempt)) for attempt in attempts]
+        found = [(attempt, _news_of(attempt, path)) for attempt, path in self._there(attempts)]
         new = [(attempt, news) for attempt, news in found if news is not None]
         parents = self._tree.look() if new else {}
         for attempt, news in new:
@@ -49,11 +56,20 @@ class Onlooker:
             news["cpu_us"] = sum(map(tree.cpu_us, family))
         return [news for _, news in new]
 
+    def _there(self, attempts: Mapping[int, Attempt]) -> Iterator[Tuple[Attempt, str]]:
+        """Those that have written something."""
+        for name in os.listdir(self._folder):
+            number = name[: -len(ENDING)]
+            if name.endswith(ENDING) and number.isdigit():
+                attempt, path = attempts.get(int(number)), self.path_of(int(number))
+                if attempt is None:
+                    remove(path)
+                else:
+                    yield attempt, path
 
-def _news_of(attempt: Attempt) -> Optional[Json]:
+
+def _news_of(attempt: Attempt, path: str) -> Optional[Json]:
     """None when nothing was written since the last look."""
-    assert attempt.slot is not None
-    path = attempt.slot.progress_path
     try:
         there = os.lstat(path)
     except OSError:

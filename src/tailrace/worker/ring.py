@@ -7,9 +7,8 @@ given back to the disk while it runs (a hole between the head and the tail that 
 endless output costs neither memory nor disk; where the file system cannot do that, the task is
 ended as over its disk limit.
 
-Each slot also has a path for `$TAILRACE_RESULT`, looked for with one call after the task, one for
-`$TAILRACE_PROGRESS`, and a piece of shared memory by which a forked child says why it could not
-become the task.
+Each slot also has a path for `$TAILRACE_RESULT`, looked for with one call after the task, and a
+piece of shared memory by which a forked child says why it could not become the task.
 """
 
 from __future__ import annotations
@@ -37,22 +36,18 @@ class Printed(NamedTuple):
 class Slot:
     """One task's place at a time."""
 
-    __slots__ = (
-        "err", "note", "number", "out", "progress_path", "punched", "result_path", "seen",
-    )  # fmt: skip
+    __slots__ = ("err", "note", "number", "out", "punched", "result_path", "seen")
 
     def __init__(self, folder: str, number: int) -> None:
         self.number = number
         self.out = _nameless(os.path.join(folder, f"{number}.out"))
         self.err = _nameless(os.path.join(folder, f"{number}.err"))
         self.result_path = os.path.join(folder, f"{number}.result")
-        self.progress_path = os.path.join(folder, f"{number}.progress")
         self.note: Any = mmap.mmap(-1, _NOTE)
         self.punched = {self.out: 0, self.err: 0}
         self.seen = 0
 
     def clear(self, out_size: int, err_size: int) -> None:
-        remove(self.progress_path)
         if out_size:
             os.ftruncate(self.out, 0)
         if err_size:
