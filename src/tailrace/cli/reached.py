@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from tailrace.cli import hints, place
-from tailrace.cli.settings import user_file
 from tailrace.cli.stored import stored
 from tailrace.errors import BadInput
 from tailrace.server.lock import Owner
@@ -29,6 +28,8 @@ def server_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def kept() -> Path:
     """Where `tailrace login` keeps the join text."""
+    from tailrace.cli.settings import user_file
+
     return user_file().with_name("server.join")
 
 

@@ -1,0 +1,178 @@
+"""Every route, called with whatever its description allows and more: refused or answered, never a
+fault of the server's, and never another user's bag."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tailrace.bag.bagfile import bag_from_commands
+from tailrace.scheduler.events import BagSubmitted
+from tailrace.server.app import App
+from tailrace.server.batch import NewBag
+from tailrace.server.openapi import description
+from tailrace.server.principals import Kind
+from tailrace.server.tokens import Tokens
+from tailrace.server.world import World
+
+Json = Any
+EXAMPLES = int(os.environ.get("TAILRACE_FUZZ_EXAMPLES", "150"))
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=8)
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner,
+                                                                max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+SPEC = {
+    "name": "b", "folder": "/tmp", "command": "echo {x} {y}", "order": "listed",
+    "axes": [[{"type": "list", "name": "x", "values": [1, 2]}],
+             [{"type": "range", "name": "y", "start": "0", "step": "1/2", "count": 3,
+               "whole": False}]],
+}  # fmt: skip
+
+
+class Stage:
+    """One server without a socket, its users, and a bag of ada's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.loop.run_until_complete(self._begin(folder))
+        told = self.call("GET", "/api/v1/openapi.json", b"", "")[1]
+        self.schemas = told["components"]["schemas"]
+        self.routes = [(m.upper(), p, ways[m]) for p, ways in told["paths"].items() for m in ways]
+
+    async def _begin(self, folder: Path) -> None:
+        self.world = World(folder, ())
+        tokens = Tokens(self.world.store.link)
+        now = self.world.clock.now()
+        for name in ("one", "two"):  # those that will be revoked
+            tokens.add(Kind.USER, name, now)
+        self.tokens = {k: tokens.add(Kind(k), n, now) for k, n in (
+            ("user", "bob"), ("admin", "root"), ("pool", "lab"))}  # fmt: skip
+        self.app = App(self.world, "secret")
+        self.world.begin()
+        bag = bag_from_commands(["echo hers"], folder, source="jobs", name="hers")
+        spec, chunks = bag.encode()
+        new = NewBag(1, "hers", spec, chunks, owner="ada")
+        await self.world.tell(BagSubmitted(1, bag.terms()), new)
+
+    def call(self, method: str, path: str, body: bytes, token: str, query: str = "") -> Any:
+        return self.loop.run_until_complete(self._call(method, path, body, token, query))
+
+    async def _call(self, method: str, path: str, body: bytes, token: str, query: str) -> Any:
+        told: list[Any] = []
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Any:
+            return messages.pop() if messages else {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        headers = [(b"authorization", f"Bearer {token}".encode())]
+        scope = {"type": "http", "method": method, "path": path, "headers": headers,
+                 "query_string": query.encode()}  # fmt: skip
+        async with asyncio.timeout(20):
+            await self.app(scope, receive, send)
+        kind = dict(told[0]["headers"])[b"content-type"]
+        data = told[1]["body"]
+        return told[0]["status"], json.loads(data) if kind == b"application/json" else data
+
+    def close(self) -> None:
+        self.world.close()
+        self.loop.close()
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    made = Stage(tmp_path_factory.mktemp("fuzz") / ".tailrace")
+    yield made
+    made.close()
+
+
+def of(schema: Json, schemas: dict[str, Json], depth: int = 0) -> st.SearchStrategy[Json]:
+    """Values that the schema allows."""
+    if "$ref" in schema:
+        return of(schemas[schema["$ref"].rpartition("/")[2]], schemas, depth + 1)
+    for key in ("anyOf", "oneOf"):
+        if key in schema:
+            return st.one_of([of(one, schemas, depth) for one in schema[key]])
+    if "enum" in schema or "const" in schema:
+        return st.sampled_from(schema.get("enum", [schema.get("const")]))
+    kind = schema.get("type")
+    if kind == "array":
+        if depth > 5 or "items" not in schema:
+            return st.just([])
+        return st.lists(of(schema["items"], schemas, depth + 1), max_size=2)
+    if kind == "object":
+        given_ = {k: of(v, schemas, depth + 1) for k, v in schema.get("properties", {}).items()}
+        must = {k: v for k, v in given_.items() if k in schema.get("required", [])}
+        rest = {k: v for k, v in given_.items() if k not in must}
+        return st.fixed_dictionaries(must, optional=rest)
+    return {
+        "integer": st.integers(schema.get("minimum", -3), schema.get("maximum", 2**60)),
+        "number": st.floats(0.01, 1e6), "boolean": st.booleans(), "null": st.none(),
+        "string": st.text(max_size=6) | st.sampled_from(["bag 1", "task 1/0", "host x", "lab"]),
+    }.get(kind, ANYTHING)  # fmt: skip
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_no_call_brings_the_server_down_or_shows_anothers_bag(stage: Stage, data: Any) -> None:
+    method, path, told = data.draw(st.sampled_from(stage.routes))
+    kind = data.draw(st.sampled_from([*stage.tokens, "nobody"]))
+    for parameter in told["parameters"]:
+        if parameter["in"] == "path":
+            value = data.draw(st.sampled_from(["0", "1", "2", "x", "9" * 15, "-1", "%2e%2e"]))
+            path = path.replace(f"{{{parameter['name']}}}", value)
+    query = {
+        one["name"]: data.draw(of(one["schema"], stage.schemas) | ANYTHING)
+        for one in told["parameters"] if one["in"] == "query" and one["name"] != "wait"
+    }  # fmt: skip
+    body = None
+    if "requestBody" in told:
+        schema = told["requestBody"]["content"]["application/json"]["schema"]
+        body = data.draw(of(schema, stage.schemas) | ANYTHING)
+        if isinstance(body, dict) and "wait_s" in body:
+            body["wait_s"] = 0
+    token = stage.tokens.get(kind, "wrong")
+    status, answer = stage.call(method, path, json.dumps(body).encode(), token, urlencode(query))
+    assert status in (200, 400, 401, 403, 404, 409, 413), (method, path, body, answer)
+    if kind != "admin":
+        assert "hers" not in json.dumps(answer, default=str)
+    assert stage.world.available
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(key=st.sampled_from([*SPEC, "needs", "limits", "retries", "budget", "order", "env", "files",
+                            "matching", "replication", "timeout_us", "syntax", "outputs", "result",
+                            "growth", "round_us", "pools", "deadline_us", "max_failures"]),
+       data=st.data())  # fmt: skip
+def test_a_bag_with_one_strange_part_is_refused_or_can_be_sent(
+    stage: Stage, key: str, data: Any
+) -> None:
+    schema = stage.schemas["BagSpec"]["properties"][key]
+    spec = {**SPEC, key: data.draw(of(schema, stage.schemas) | ANYTHING)}
+    body = json.dumps({"spec": spec}).encode()
+    status, answer = stage.call("POST", "/api/v1/bags", body, stage.tokens["user"])
+    assert status in (200, 400), (spec, answer)
+    if status == 200:
+        path = f"/api/v1/bags/{answer['bag']}"
+        for more in ("", "/details", "/results", "/tasks/0"):
+            assert stage.call("GET", path + more, b"", stage.tokens["user"])[0] == 200, spec
+        change = json.dumps({"change": "cancel"}).encode()
+        assert stage.call("POST", f"{path}/change", change, stage.tokens["user"])[0] == 200
+    assert stage.world.available
+
+
+def test_the_description_is_made_of_the_same_table(stage: Stage) -> None:
+    assert description(stage.app._api.routes.all)["paths"].keys() == {p for _, p, _ in stage.routes}
