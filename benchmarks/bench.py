@@ -28,6 +28,11 @@ class Bench:
         path.mkdir()
         return path
 
+    @property
+    def disk(self) -> Path:
+        """For who may not enter our own folder on it."""
+        return self._folder.parent
+
     def tell(self, figure: Figure) -> None:
         self.figures.append(figure)
         bar = f"  bar {figure.bar_shown()}: {figure.verdict()}" if figure.bar else ""

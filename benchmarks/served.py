@@ -27,10 +27,17 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Served:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
+        """`store`: the URL of a database; else it is a file of the folder."""
         folder.mkdir(parents=True)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.children.serving", str(folder)],
+            [
+                sys.executable,
+                "-m",
+                "benchmarks.children.serving",
+                str(folder),
+                *filter(None, [store]),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

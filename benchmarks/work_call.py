@@ -1,13 +1,18 @@
-"""The durable work call: four callers and the server share the machine, SQLite is FULL."""
+"""The durable work call: four callers and the server share the machine, SQLite is FULL.
+
+Beside it, and without a bar, the same with PostgreSQL on the same disk and the same cores."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from functools import partial
 from statistics import median
 
+from tests.database import Database, why_not
+
 from benchmarks.bench import Bench
-from benchmarks.figure import Figure, alternating, at_least
+from benchmarks.figure import Bar, Figure, alternating, at_least
 from benchmarks.served import Rate, Served
 
 BARS = {1: 1_200, 5: 6_000, 20: 15_000}
@@ -15,19 +20,36 @@ ENOUGH = 5_000_000
 
 
 def measure(bench: Bench) -> None:
+    what, bars = "durable work call", {bundle: at_least(bar) for bundle, bar in BARS.items()}
+    _measure(bench, what, bars, lambda: "")
+    if why_not():
+        bench.skip(f"{what} with PostgreSQL", why_not())
+        return
+    database = Database(bench.disk, fsync=True)
+    try:
+        _measure(bench, f"{what} with PostgreSQL", dict.fromkeys(BARS), database.url)
+    finally:
+        database.close()
+
+
+def _measure(
+    bench: Bench, what: str, bars: dict[int, Bar | None], store: Callable[[], str]
+) -> None:
     seconds = 2.0 if bench.quick else 4.0
-    rates: dict[int, list[Rate]] = {bundle: [] for bundle in BARS}
-    ways = {str(k): partial(_one, bench, k, seconds, rates[k]) for k in BARS}
+    rates: dict[int, list[Rate]] = {bundle: [] for bundle in bars}
+    ways = {str(k): partial(_one, bench, k, seconds, rates[k], store) for k in bars}
     values = alternating(bench.repetitions, ways)
-    for bundle, bar in BARS.items():
-        what = f"durable work call, bundles of {bundle}"
+    for bundle, bar in bars.items():
+        named = f"{what}, bundles of {bundle}"
         note = _note(rates[bundle])
-        bench.tell(Figure("work_call", what, "tasks/s", values[str(bundle)], at_least(bar), note))
+        bench.tell(Figure("work_call", named, "tasks/s", values[str(bundle)], bar, note))
 
 
-def _one(bench: Bench, bundle: int, seconds: float, rates: list[Rate]) -> float:
+def _one(
+    bench: Bench, bundle: int, seconds: float, rates: list[Rate], store: Callable[[], str]
+) -> float:
     folder = bench.fresh()
-    with Served(folder) as server:
+    with Served(folder, store()) as server:
         server.tell(f"sweep {ENOUGH}")
         rates.append(server.rate(bundle, seconds))
     shutil.rmtree(folder)

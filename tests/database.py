@@ -42,10 +42,13 @@ def why_not() -> str:
 
 
 class Database:
-    def __init__(self) -> None:
+    def __init__(self, above: Path | None = None, *, fsync: bool = False) -> None:
+        """In a folder of its own, in memory or on the disk of `above`."""
         self._bin = binaries()
+        self._fsync = "on" if fsync else "off"
         self._names = count(1)
-        self._folder = Path(tempfile.mkdtemp(prefix="pg", dir=SHM if SHM.is_dir() else None))
+        place = above or (SHM if SHM.is_dir() else None)
+        self._folder = Path(tempfile.mkdtemp(prefix="pg", dir=place))
         self.user = USER if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
         if os.getuid() == 0:  # it refuses to run as root
             shutil.chown(self._folder, USER, USER)
@@ -65,7 +68,7 @@ class Database:
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
             "unix_socket_directories": "",
-            "fsync": "off",
+            "fsync": self._fsync,
             "max_connections": "40",
         }
         options = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]

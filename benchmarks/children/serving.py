@@ -32,9 +32,9 @@ i = {{ from = 1, to = {count} }}
 
 
 class Serving:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str = "") -> None:
         self._folder = folder
-        self._world = World(folder, (Pool("bench", max=0),))
+        self._world = World(folder, (Pool("bench", max=0),), store=store)
         self._submitted: list[Bag] = []  # kept to the end, as `tailrace run` keeps its bag
         self._commits = 0
         self._commit = self._world.store.commit
@@ -84,4 +84,4 @@ def say(facts: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(Serving(Path(sys.argv[1])).run())
+    asyncio.run(Serving(Path(sys.argv[1]), *sys.argv[2:]).run())

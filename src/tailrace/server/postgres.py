@@ -17,6 +17,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from tailrace.errors import StoreError
+from tailrace.server.bulk import at_once
 from tailrace.server.link import Row, Rows, Trouble, Work
 from tailrace.server.ownership import Ownership
 from tailrace.server.pgconnect import connect, driver, told
@@ -139,6 +140,7 @@ class Postgres(PostgresLink):
         try:
             with self._link.pipeline(), self._link.cursor() as cursor:
                 for statement, rows in work:
+                    statement, rows = at_once(statement, rows)
                     cursor.executemany(in_words_of_psycopg(statement), rows)
         except self._errors as error:
             raise told(self.url, error) from error

@@ -1,0 +1,35 @@
+"""What a batch becomes: a statement for each of its lists, in words that every database takes."""
+
+from __future__ import annotations
+
+STATEMENTS = {
+    "bags": "UPDATE bags SET phase = ?, row = ? WHERE bag = ?",
+    "sent": "INSERT INTO attempts (attempt, bag, idx, host, lease, why, sent_us, timeout_us)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    "ended": "UPDATE attempts SET ended_us = ?, outcome = ?, accepted = ?, run_us = ?, exit = ?,"
+    " body = ? WHERE attempt = ?",
+    "reopened": "DELETE FROM results WHERE bag = ? AND idx = ?",
+    "settled": "INSERT INTO results (bag, idx, attempt, outcome) VALUES (?, ?, ?, ?)",
+    "troubles": "INSERT INTO troubles (bag, idx, row) VALUES (?, ?, ?)"
+    " ON CONFLICT (bag, idx) DO UPDATE SET row = excluded.row",
+    "untroubled": "DELETE FROM troubles WHERE bag = ? AND idx = ?",
+    "noted": "UPDATE attempts SET run_us = ?, exit = ?, body = ?"
+    " WHERE attempt = ? AND body IS NULL",
+    "hosts": "INSERT INTO hosts (host, session, seq, row, about, first_seen_us, last_seen_us)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (host) DO UPDATE SET"
+    " session = excluded.session, seq = excluded.seq, row = excluded.row, about = excluded.about,"
+    " last_seen_us = excluded.last_seen_us",
+    "live": "UPDATE hosts SET live = ? WHERE host = ?",
+    "answered": "UPDATE hosts SET seq = ? WHERE host = ?",
+    "leases": "INSERT INTO leases (lease, bag, row) VALUES (?, ?, ?)"
+    " ON CONFLICT (lease) DO UPDATE SET bag = excluded.bag, row = excluded.row",
+    "unpublished": "INSERT INTO unpublished VALUES (?) ON CONFLICT DO NOTHING",
+    "published": "DELETE FROM unpublished WHERE attempt = ?",
+    "feed": "INSERT INTO feed (bag, at_us, kind, body) VALUES (?, ?, ?, ?)",
+    "journal": "INSERT INTO journal (body) VALUES (?)",
+}
+NEW_BAG = (
+    "INSERT INTO bags (bag, name, phase, row, spec, permutation, owner)"
+    " VALUES (?, ?, '', ?, ?, ?, ?)"
+)
+NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"
