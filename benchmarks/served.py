@@ -30,14 +30,9 @@ class Served:
     def __init__(self, folder: Path, store: str = "") -> None:
         """`store`: the URL of a database; else it is a file of the folder."""
         folder.mkdir(parents=True)
+        words = [str(folder), store] if store else [str(folder)]
         self._process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "benchmarks.children.serving",
-                str(folder),
-                *filter(None, [store]),
-            ],
+            [sys.executable, "-m", "benchmarks.children.serving", *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

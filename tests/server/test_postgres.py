@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,7 +13,7 @@ from tests.database import Database
 
 from tailrace.errors import StoreBusy, StoreError
 from tailrace.server import pgconnect
-from tailrace.server.batch import Batch
+from tailrace.server.batch import Batch, NewBag
 from tailrace.server.link import Rejected, Trouble, stream
 from tailrace.server.postgres import Postgres, PostgresLink
 from tailrace.server.store import Store
@@ -263,3 +264,52 @@ def test_millions_of_rows_are_read_page_by_page_beside_other_questions(
 def test_text_that_postgresql_cannot_hold_is_kept_without_it(store: Store) -> None:
     store.commit(_news("a\0b"))
     assert _kinds(store) == ["a\ufffdb"]
+
+
+def test_the_same_batches_make_the_same_tables(store: Store, tmp_path: Path) -> None:
+    """Also where PostgreSQL takes many rows at once."""
+    other = Store(tmp_path / "store.db")
+    other.begin_epoch()
+    for one in (store, other):
+        for batch in _batches():
+            one.commit(batch)
+    for table, key in TABLES.items():
+        query = f"SELECT * FROM {table} ORDER BY {key}"
+        assert store.link.execute(query).fetchall() == other.link.execute(query).fetchall()
+    query = "SELECT attempt FROM live_attempts"
+    assert store.link.execute(query).fetchall() == other.link.execute(query).fetchall() == [(8,)]
+
+
+TABLES = {
+    "attempts": "attempt", "results": "idx", "troubles": "idx", "hosts": "host",
+    "leases": "lease", "unpublished": "attempt", "feed": "n", "journal": "n", "chunks": "k",
+}  # fmt: skip
+
+
+def _batches() -> Iterator[Batch]:
+    first = _news("one", "two")
+    first.new_bags = [NewBag(1, "bag", b"{}", [b"chunk 0", b"chunk 1"], b"\0\1")]
+    first.sent = [(n, 1, n, "host", None if n % 2 else 7, 'why "\u00fc', n, None) for n in range(9)]
+    first.hosts = [("host", 1, 2, b"{}", b"{}", 3, 4), ("host", 2, 2, b"{1}", b"{}", 9, 9)]
+    first.live = [("[0,1]", "host"), (str(list(range(9))), "host")]
+    first.leases = [(7, 1, b"{}"), (7, 1, b"{2}")]
+    first.troubles = [(1, 0, b"{}"), (1, 1, b"{}")]
+    first.journal = [(b"\xff\0page",)]
+    yield first
+    second = _news("three")
+    second.ended = [(50, "expired", False, None, None, None, 3)]
+    second.ended += [(60 + n, "succeeded", True, n, 0, bytes(range(256)) * n, n) for n in range(8)]
+    second.noted = [(1, 2, b"late", 3), (1, 2, b"none", 8)]
+    second.settled = [(1, n, n, "succeeded") for n in range(8)]
+    second.untroubled = [(1, 0)]
+    second.unpublished = [(1,), (1,), (2,)]
+    second.published = [(2,)]
+    second.answered = [(77, "host")]
+    yield second
+
+
+def test_a_name_that_json_cannot_carry_goes_row_by_row(store: Store) -> None:
+    batch = Batch()
+    batch.sent = [(1, 1, 1, "ho\0st", None, "", 0, None)]
+    store.commit(batch)
+    assert store.attempt(1) == (1, 1, "ho\ufffdst")

@@ -256,7 +256,7 @@ def results(link: Link, number: int, first: int = 0, most: int | None = None) ->
     pools: dict[bytes, str] = {}
     shares = Shares(link, number)
     expected = first
-    for row in link.execute(RESULTS, (number, first, end)):
+    for row in stream(link, RESULTS, (number, first, end)):
         for index in range(expected, row[0]):
             yield Result(task=index, params=of.params(index))
         expected = row[0] + 1
@@ -301,7 +301,8 @@ def attempts(link: Link, number: int, index: int | None = None) -> Iterator[Atte
     where, values = "bag = ?", [number]
     if index is not None:
         where, values = "bag = ? AND idx = ?", [number, index]
-    rows = link.execute(
+    rows = stream(
+        link,
         "SELECT attempt, idx, host, lease, why, sent_us, ended_us, outcome, accepted, body"
         f" FROM attempts WHERE {where} ORDER BY attempt",
         values,

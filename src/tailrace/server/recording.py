@@ -13,7 +13,7 @@ from tailrace.report import words
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
 from tailrace.scheduler.rows import HostRow, LeaseRow
 from tailrace.server import bills, reading
-from tailrace.server.link import Link
+from tailrace.server.link import Link, stream
 
 
 class Brief(msgspec.Struct, frozen=True):
@@ -80,7 +80,8 @@ def command_of(command: str | tuple[str, ...], first: str | int) -> str:
 
 
 def _attempts(link: Link, bag: int, hosts: dict[str, HostRow]) -> Iterator[AttemptRecord]:
-    rows = link.execute(
+    rows = stream(
+        link,
         "SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, exit, run_us, accepted, why,"
         " body FROM attempts WHERE bag = ? ORDER BY attempt",
         (bag,),

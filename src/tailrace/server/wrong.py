@@ -10,7 +10,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.report.failures import FailureGroup, group_failures
 from tailrace.report.record import AttemptRecord
 from tailrace.scheduler.rows import TaskRow
-from tailrace.server.link import Link
+from tailrace.server.link import Link, stream
 from tailrace.server.recording import Brief
 
 #: Nobody's fault: they ended well, we ended them, or their machine was taken away.
@@ -37,7 +37,8 @@ def _reopened(link: Link, bag: int) -> set[int]:
 
 
 def _failed(link: Link, bag: int) -> Iterator[AttemptRecord]:
-    rows = link.execute(
+    rows = stream(
+        link,
         "SELECT attempt, idx, host, sent_us, outcome, exit, body FROM attempts"
         f" WHERE bag = ? AND outcome NOT IN {_FINE} ORDER BY attempt",
         (bag,),
