@@ -62,6 +62,26 @@ def test_a_zipped_worker_of_another_python_makes_calls_with_the_right_one(
     assert len({pid for _, pid in values}) == 2  # warm: one process for each slot
 
 
+def test_a_call_tells_how_far_it_is(desk: ScriptedDesk, worker: Worker, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+
+    def call(share: str) -> str:
+        Path(os.environ["TAILRACE_PROGRESS"]).write_text(share)
+        while not go.exists():
+            time.sleep(0.05)
+        return share
+
+    desk.add(order(1, "1/4"), order(2, "3/4"), function=function(call))
+    desk.wait_until(lambda: len(_told(desk)) == 2)
+    assert _told(desk) == {1: 0.25, 2: 0.75}
+    go.touch()
+    assert [value(result) for result in desk.wait_for(1, 2)] == ["1/4", "3/4"]
+
+
+def _told(desk: ScriptedDesk) -> dict[int, float]:
+    return {one["attempt"]: one["done"] for call in desk.calls for one in call["progress"]}
+
+
 def test_a_python_of_another_version_is_the_hosts_lack_not_the_tasks(
     desk: ScriptedDesk, worker: Worker
 ) -> None:

@@ -51,14 +51,15 @@ class Onlooker:
         new = [(attempt, news) for attempt, news in found if news is not None]
         parents = self._tree.look() if new else {}
         for attempt, news in new:
-            family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
             news["ran_us"] = max(int(now * 1_000_000) - attempt.started_us, 1)
-            news["cpu_us"] = sum(map(tree.cpu_us, family))
+            if attempt.order.get("item") is None:  # else its runner has worked for others, too
+                family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
+                news["cpu_us"] = sum(map(tree.cpu_us, family))
         return [news for _, news in new]
 
     def _there(self, attempts: Mapping[int, Attempt]) -> Iterator[Tuple[Attempt, str]]:
         """Those that have written something."""
-        for name in os.listdir(self._folder):
+        for name in _names(self._folder):
             number = name[: -len(ENDING)]
             if name.endswith(ENDING) and number.isdigit():
                 attempt, path = attempts.get(int(number)), self.path_of(int(number))
@@ -66,6 +67,13 @@ class Onlooker:
                     remove(path)
                 else:
                     yield attempt, path
+
+
+def _names(folder: str) -> List[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # somebody has cleared up too much
+        return []
 
 
 def _news_of(attempt: Attempt, path: str) -> Optional[Json]:

@@ -54,6 +54,7 @@ class Runner:
         self._functions: Dict[int, Callable[..., Any]] = {}
         self._pickled: Dict[int, bytes] = {}
         self._begun_us = self._cpu_ns = 0
+        self._ring = os.path.dirname(os.environ.get("TAILRACE_RESULT", ""))
 
     # ---- orders -------------------------------------------------------------------------------
 
@@ -112,6 +113,7 @@ class Runner:
 
     def _call(self, permit: int, bag: int, attempt: int, index: int, item: bytes) -> None:
         os.environ["TAILRACE_ATTEMPT"], os.environ["TAILRACE_TASK"] = str(attempt), str(index)
+        os.environ["TAILRACE_PROGRESS"] = "%s/%d.progress" % (self._ring, attempt)
         self._cpu_ns = time.process_time_ns()
         self._begun_us = time.monotonic_ns() // 1000
         try:
