@@ -57,7 +57,9 @@ def command(folder: Path | None, systemd: bool, **options: Any) -> int:
     from tailrace.server.serving import Serving
 
     pools = settings.pools(loaded) if options["local"] else tuple[LocalPool, ...]()
-    server = Serving(runs, pools, door, journal=loaded.journal, store=loaded.store)
+    server = Serving(
+        runs, pools, door, journal=loaded.journal, store=loaded.store, notify=loaded.notify
+    )
     return serve(server, pools, until_idle=options["until_idle"])
 
 

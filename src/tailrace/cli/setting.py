@@ -29,6 +29,8 @@ class Setting(msgspec.Struct, frozen=True):
             return "auto" if self.name == "report" else "all"
         if isinstance(value, bool):
             return str(value).lower()
+        if isinstance(value, tuple):
+            return ", ".join(value) or "none"
         if self.name == "memory":
             return show_size(value)
         if self.name == "store":
@@ -126,6 +128,14 @@ def _store(written: Any) -> str:
     return url
 
 
+def _notify(written: Any) -> tuple[str, ...]:
+    """Web hooks and commands: one, or a list."""
+    found = tuple(written) if isinstance(written, list) else (written,)
+    if any(not isinstance(one, str) or not one.strip() for one in found):
+        raise ValueError(f"{written!r} is neither the address of a web hook nor a command")
+    return () if found == ("none",) else found
+
+
 _ALL = (
     Setting(
         "cores", None, _cores, '4, "50%" or "all"', "cores the workers of this machine may use"
@@ -141,6 +151,13 @@ _ALL = (
         _store,
         '"postgresql://user@host/database", or "file"',
         "where runs are kept: a file in the folder, or a PostgreSQL",
+    ),
+    Setting(
+        "notify",
+        (),
+        _notify,
+        '"https://hook.example.org", or "mail -s news ada"',
+        "told when a bag ends, is braked or stopped, has spent most, or stands still",
     ),
     Setting("color", "auto", _color, '"never"', "auto, always or never"),
     Setting("report", None, _report, '"auto"', "write the HTML report: true, false or auto"),

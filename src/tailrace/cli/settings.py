@@ -37,6 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     price: str  # of the local pool, as written
     minimum: int  # microseconds billed at least
     journal: bool
+    notify: tuple[str, ...]  # web hooks and commands
     store: str  # a URL; '': a file of the folder
     color: str
     report: bool | None  # None: when the run was long enough to be worth it

@@ -134,7 +134,10 @@ def drive(
 
 def _server(folder: Path, pools: Pools, loaded: settings.Settings) -> Embedded:
     try:
-        return Embedded(folder, pools, port=loaded.port, journal=loaded.journal, store=loaded.store)
+        return Embedded(
+            folder, pools, port=loaded.port, journal=loaded.journal, store=loaded.store,
+            notify=loaded.notify,
+        )  # fmt: skip
     except StoreBusy as busy:
         there = f"`{hint('watch', folder)}`"
         busy.remedy = busy.remedy.replace("`tailrace watch`", there)

@@ -37,8 +37,12 @@ class Embedded(Serving):
         journal: bool = True,
         check: bool = False,
         store: str = "",
+        notify: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(folder, pools, Door(port=port), journal=journal, check=check, store=store)
+        door = Door(port=port)
+        super().__init__(
+            folder, pools, door, journal=journal, check=check, store=store, notify=notify
+        )
 
     def submit(self, bag: Bag) -> int:
         """Other unfinished bags of the folder stay as they are, until they are resumed."""

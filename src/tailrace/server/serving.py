@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from tailrace.server.app import App
 from tailrace.server.door import Door
@@ -13,6 +13,9 @@ from tailrace.server.http import http_server
 from tailrace.server.local_pool import LocalPool
 from tailrace.server.lock import Owner
 from tailrace.server.world import Parts, World
+
+if TYPE_CHECKING:
+    from tailrace.server.notifying import Notifying
 
 
 class Serving:
@@ -30,6 +33,7 @@ class Serving:
         check: bool = False,
         store: str = "",
         parts: Parts | None = None,
+        notify: tuple[str, ...] = (),
     ) -> None:
         self._sock = door.listen()
         self._door = door
@@ -47,6 +51,8 @@ class Serving:
         self.address = self.here.url
         self._token = secrets.token_urlsafe(32)
         self._kill = False
+        self._notify = notify
+        self._notifying: Notifying | None = None
 
     async def __aenter__(self) -> Self:
         world = self.world
@@ -57,6 +63,10 @@ class Serving:
         self._http = http_server(App(world, self._token), self._door.certificate)
         self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
         world.begin()
+        if self._notify:
+            from tailrace.server.notifying import Notifying
+
+            self._notifying = Notifying(world, self._notify)
         return self
 
     def _owner(self) -> Owner:
@@ -74,11 +84,15 @@ class Serving:
     async def __aexit__(self, *_: object) -> None:
         """Workers first: their last results still find somebody to take them."""
         await asyncio.to_thread(self.world.stop_machines, now=self._kill)
+        if self._notifying is not None:
+            self._notifying.last_look()
         self.world.refuse_all()
         self._http.should_exit = True
         await self._serving
         self.world.close()
         self._sock.close()
+        if self._notifying is not None:
+            await self._notifying.end()
 
     def kill(self) -> None:
         """Workers of this machine are not waited for."""
