@@ -20,6 +20,7 @@ ALARMS = {
     Alarm.REPLICATE: "replication looks at bag {} again",
     Alarm.ROUND: "a round of bag {} begins",
     Alarm.ACQUIRE: "pool {} may be asked again",
+    Alarm.UNIT: "lease {} is about to enter another paid unit",
     Alarm.DOUBT: "a host held back may try a task of bag {}",
 }
 
@@ -165,7 +166,7 @@ def _alarm(state: State) -> AlarmThen | None:
 def _holds(state: State, alarm: Alarm, key: Key) -> bool:
     if alarm is Alarm.TIMEOUT:
         return key in state.attempts
-    if alarm is Alarm.LEASE:
+    if alarm in (Alarm.LEASE, Alarm.UNIT):
         lease = state.leases.get(int(key))
         return lease is not None and lease.state in STANDING
     if alarm is Alarm.TRIAL:

@@ -6,8 +6,13 @@ from enum import StrEnum
 
 import msgspec
 
+from tailrace.quantities import show_duration
+
 SECOND_US = 1_000_000
 HOUR_US = 3600 * SECOND_US
+NAMED = {
+    SECOND_US: "second", 60 * SECOND_US: "minute", HOUR_US: "hour", 24 * HOUR_US: "day"
+}  # fmt: skip
 
 
 class Late(StrEnum):
@@ -29,6 +34,10 @@ class Billing(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def cost(self, lasted_us: int) -> int:
         return self.units(lasted_us) * self.price if self.price else 0
+
+    def unit(self) -> str:
+        """In a word: `hour`."""
+        return NAMED.get(self.unit_us) or show_duration(self.unit_us)
 
 
 class Pool(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -263,6 +263,7 @@ def ticked(state: State, event: Tick) -> None:
 
 
 def ring(state: State) -> None:
+    units = []
     for alarm, key in state.timers.due(state.now):
         if alarm is Alarm.TIMEOUT:
             endings.timed_out(state, int(key))
@@ -278,8 +279,12 @@ def ring(state: State) -> None:
             rounds.open_round(state, state.bags[int(key)])
         elif alarm is Alarm.LEASE:
             leases.end_is_near(state, int(key))
+        elif alarm is Alarm.UNIT:
+            units.append(int(key))
         else:
             leases.ask_again(state, str(key))
+    if units:
+        leases.units_end(state, units)
 
 
 def looked_at_again(state: State, bag: Bag) -> None:

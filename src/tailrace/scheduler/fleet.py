@@ -7,7 +7,7 @@ from bisect import insort
 from collections.abc import Iterator
 
 from tailrace.bag.needs import Amounts, times
-from tailrace.scheduler.rows import STANDING, HostRow
+from tailrace.scheduler.rows import STANDING, HostRow, LeaseRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
 
@@ -30,7 +30,7 @@ def seen(state: State, row: HostRow) -> Host:
     move_to_lease(state, host, row.lease)
     host.pool, host.kind, host.capacity, host.speed = row.pool, row.kind, row.capacity, row.speed
     if any(row.capacity.values()):
-        host.whole = row.capacity
+        host.whole = state.capacity_in[host.pool] = row.capacity
     host.present, host.retired = True, not stands(state, row.lease)
     rate(state, host)
     _count_in(state, host)
@@ -48,6 +48,11 @@ def stands(state: State, lease: int | None) -> bool:
     if lease is None:
         return True
     return lease in state.leases and state.leases[lease].state in STANDING
+
+
+def busy(state: State, row: LeaseRow) -> bool:
+    """Does some host of this lease hold anything?"""
+    return any(host.live for host in state.on_lease.get(row.lease, {}).values())
 
 
 def retire(state: State, host: Host) -> None:
@@ -164,7 +169,14 @@ def queue(state: State, bag: Bag) -> None:
     if not bag.queued:
         bag.queued = True
         insort(state.hungry, bag.id)
+    lacks(state, bag)
     state.supply = True
+
+
+def lacks(state: State, bag: Bag) -> None:
+    """It may want more machines than it did."""
+    if bag.lean:
+        state.fleet_due[bag.id] = None
 
 
 def hungry(state: State) -> Iterator[Bag]:

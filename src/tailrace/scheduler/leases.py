@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
 from tailrace.quantities import show_duration, show_money
-from tailrace.scheduler import brakes, fleet, money
+from tailrace.scheduler import brakes, demand, fleet, money, units
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.provisioning import fixed
@@ -21,7 +21,9 @@ from tailrace.scheduler.timers import Alarm
 RENEW_AHEAD = 10  # a lease is renewed when a tenth of it is left
 MOST_DEATHS = 5
 YOUNG_US = 60_000_000
+SHORT_US = 1_000_000  # not worth another try
 FIRST_PAUSE_US = 500_000
+LOOK_AGAIN_US = 10_000_000  # work waits, and there seems to be room for it
 KEPT_US = 60_000_000  # a lease that is gone is remembered so long, for calls under way
 
 
@@ -40,24 +42,54 @@ def fit_fleet(state: State) -> None:
 
 
 def _fit(state: State, bag: Bag) -> None:
-    wanted = fixed.fleet(state, bag)
     if bag.runs:
         _take_back(state, bag)
-    poor = []
-    for name in dict.fromkeys((*wanted, *(state.leases[lease].pool for lease in bag.leases))):
-        there, count = standing(state, bag, name), wanted.get(name, 0)
-        if len(there) < count and not _acquire(state, bag, state.pools[name], count - len(there)):
-            poor.append(state.pools[name])
-        for row in _surplus(state, bag, there, count):
-            _give_back(state, bag, row)
-    if poor and len(poor) == sum(count > 0 for count in wanted.values()):
+    pools = fixed.admitted(state, bag)
+    _leave_others(state, bag, [pool.name for pool in pools])
+    bag.lean = False
+    counts = [_fit_pool(state, bag, pool) for pool in pools]
+    poor = [pool for pool, affordable in zip(pools, counts, strict=True) if affordable is False]
+    if poor and len(poor) == sum(affordable is not None for affordable in counts):
         _stop_if_stuck(state, bag, poor[0])
 
 
-def _surplus(state: State, bag: Bag, there: list[LeaseRow], wanted: int) -> list[LeaseRow]:
-    """While the bag runs, a machine that works for it is not sent away."""
-    rows = [row for row in there if not bag.runs or not busy(state, row)]
-    return rows[max(len(rows) - (len(there) - wanted), 0) :] if len(there) > wanted else []
+def _leave_others(state: State, bag: Bag, admitted: list[str]) -> None:
+    """Machines of pools that are not the bag's any more; all, when it does not run."""
+    rows = [state.leases[lease] for lease in bag.leases]
+    for row in rows:
+        stays = row.pool in admitted or (bag.runs and fleet.busy(state, row))
+        if row.state in STANDING and not stays:
+            _give_back(state, bag, row)
+
+
+def _fit_pool(state: State, bag: Bag, pool: Pool) -> bool | None:
+    """Is there money for all that is wanted? None: nothing is."""
+    if pool.billing.price and not demand.waits(state, bag, pool):
+        bag.lean = True
+        return None
+    there = standing(state, bag, pool.name)
+    count = fixed.wanted(state, bag, pool, there)
+    if not pool.billing.price:
+        for row in _surplus(state, there, len(there) - count):
+            _give_back(state, bag, row)
+    elif count < pool.max:
+        _look_again(state, bag, pool)
+    return _acquire(state, bag, pool, count - len(there)) if count else None
+
+
+def _look_again(state: State, bag: Bag, pool: Pool) -> None:
+    """There is room for what waits, or there will be. But another bag may be quicker, or a machine
+    that comes may turn out too small."""
+    bag.lean = True
+    if bag.lean_until_us <= state.now:
+        bag.lean_until_us = state.now + LOOK_AGAIN_US
+        state.timers.set(bag.lean_until_us, Alarm.ACQUIRE, pool.name)
+
+
+def _surplus(state: State, rows: list[LeaseRow], most: int) -> list[LeaseRow]:
+    """The newest that are idle: a machine that works is not sent away."""
+    idle = [row for row in rows if not fleet.busy(state, row)]
+    return idle[max(len(idle) - most, 0) :] if most > 0 else []
 
 
 def _give_back(state: State, bag: Bag, row: LeaseRow) -> None:
@@ -92,10 +124,6 @@ def emptied(state: State, host: Host) -> None:
         state.fleet_due[state.leases[host.lease].bag] = None
 
 
-def busy(state: State, row: LeaseRow) -> bool:
-    return any(host.live for host in state.on_lease.get(row.lease, {}).values())
-
-
 def _acquire(state: State, bag: Bag, pool: Pool, count: int) -> bool:
     """False when it is money that lacks."""
     for _ in range(count):
@@ -112,6 +140,7 @@ def _acquire(state: State, bag: Bag, pool: Pool, count: int) -> bool:
         _keep(state, lease)
         state.out.append(Acquire(lease.lease, pool.name, bag.id, lease.ends_us))
         watch_end(state, lease)
+        units.watch(state, lease)
     return True
 
 
@@ -169,14 +198,22 @@ def end_is_near(state: State, lease_id: int) -> None:
     if state.now >= row.ends_us:
         release(state, row, "its time is over")
     elif not _renew(state, bag, row):
-        state.timers.set(row.ends_us, Alarm.LEASE, row.lease)
+        state.timers.set(_next_try(state, row), Alarm.LEASE, row.lease)
+
+
+def _next_try(state: State, row: LeaseRow) -> int:
+    """It may be at work by then, or another be given back that kept the money."""
+    left = row.ends_us - state.now
+    return row.ends_us - left // 4 if left > SHORT_US else row.ends_us
 
 
 def _renew(state: State, bag: Bag, row: LeaseRow) -> bool:
     pool = state.pools.get(row.pool)
-    if pool is None or not _still_wanted(state, bag, row):
+    if pool is None or pool not in fixed.admitted(state, bag):
         return False
     later = replace(row, ends_us=row.ends_us + pool.lease_us)
+    if not _is_paid(row, later) and not _still_wanted(state, bag, row, pool):
+        return False
     if not money.affordable(state, bag, later):
         return False
     _keep(state, later)
@@ -185,9 +222,51 @@ def _renew(state: State, bag: Bag, row: LeaseRow) -> bool:
     return True
 
 
-def _still_wanted(state: State, bag: Bag, row: LeaseRow) -> bool:
-    wanted = fixed.fleet(state, bag).get(row.pool, 0)
-    return len(standing(state, bag, row.pool)) <= wanted or (bag.runs and busy(state, row))
+def _is_paid(row: LeaseRow, later: LeaseRow) -> bool:
+    """Within the unit that has begun, and will be paid whole."""
+    return bool(row.billing.price) and (
+        money.cost_until(row, row.ends_us) == money.cost_until(later, later.ends_us)
+    )
+
+
+def _still_wanted(state: State, bag: Bag, row: LeaseRow, pool: Pool) -> bool:
+    if fleet.busy(state, row):
+        return True
+    if pool.billing.price and not demand.waits(state, bag, pool):
+        return False
+    there = standing(state, bag, pool.name)
+    return len(there) <= fixed.wanted(state, bag, pool, there)
+
+
+def units_end(state: State, leases: list[int]) -> None:
+    """Those that are idle, and not wanted for what waits, go before another unit is paid."""
+    due: dict[tuple[int, str], list[LeaseRow]] = {}
+    for lease in leases:
+        row = state.leases.get(lease)
+        if row is not None and row.state in STANDING:
+            due.setdefault((row.bag, row.pool), []).append(row)
+    for (number, name), rows in due.items():
+        for row in _unneeded(state, state.bags[number], state.pools.get(name), rows):
+            _give_back_idle(state, state.bags[number], row)
+        for row in rows:
+            if state.leases[row.lease].state in STANDING:
+                units.watch(state, row)
+
+
+def _unneeded(state: State, bag: Bag, pool: Pool | None, rows: list[LeaseRow]) -> list[LeaseRow]:
+    """Without its pool, or when its bag does not run, a lease is given back by others."""
+    if pool is None or not bag.runs:
+        return []
+    spare = len(rows)
+    if demand.waits(state, bag, pool):
+        there = standing(state, bag, pool.name)
+        spare = len(there) - fixed.wanted(state, bag, pool, there)
+    return _surplus(state, rows, spare)
+
+
+def _give_back_idle(state: State, bag: Bag, row: LeaseRow) -> None:
+    bag.lean, bag.given_back = True, bag.given_back + 1
+    release(state, replace(row, idle=True), f"idle at the end of a paid {row.billing.unit()}")
 
 
 def release(state: State, row: LeaseRow, why: str) -> None:

@@ -26,20 +26,32 @@ class Requeue:
         self._groups: OrderedDict[Group, deque[int]] = OrderedDict()
         self.waiting: dict[int, Group] = {}  # by task
         self.at_once = 0  # of those: only where they begin at once
+        self.reliable = 0  # of those: wanted on a reliable pool
+        self.bound = 0  # of the others: not every host will do
 
     def add(self, index: int, group: Group) -> None:
         if self.waiting.get(index) == group:
             return
         self.remove(index)
         self.waiting[index] = group
-        self.at_once += group.at_once
+        self._count(group, 1)
         self._groups.setdefault(group, deque()).append(index)
 
     def remove(self, index: int) -> None:
         """Forgotten here at once, and passed over when its turn comes in the group."""
         group = self.waiting.pop(index, None)
         if group is not None:
-            self.at_once -= group.at_once
+            self._count(group, -1)
+
+    def _count(self, group: Group, more: int) -> None:
+        self.at_once += more * group.at_once
+        self.reliable += more * group.reliable
+        self.bound += more * (not group.reliable and bool(group.avoid or group.needs))
+
+    @property
+    def plain(self) -> int:
+        """Those that may go to any host."""
+        return len(self.waiting) - self.reliable - self.bound
 
     def take(self, admits: Callable[[Group], bool]) -> tuple[int, Group] | None:
         """The first task of the first group that may go."""

@@ -13,6 +13,7 @@ from tailrace.scheduler import (
     money,
     rounds,
     strategies,
+    units,
 )
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import AttemptRow, BagPhase, HostRow, LeaseRow, Restored
@@ -45,6 +46,7 @@ def restore(rows: Restored, now: int) -> State:
 def _meet_again(state: State, row: HostRow) -> None:
     host = state.hosts[row.host] = Host(row)
     fleet.move_to_lease(state, host, row.lease)
+    state.capacity_in[host.pool] = host.whole
     state.booked += host.booked
     state.succeeded += host.succeeded
     if host.excluded:
@@ -52,6 +54,7 @@ def _meet_again(state: State, row: HostRow) -> None:
 
 
 def _owe(state: State, row: LeaseRow) -> None:
+    state.bags[row.bag].given_back += row.idle
     if row.state is LeaseState.GONE:
         money.pay(state.bags[row.bag], row)
     else:
@@ -109,5 +112,6 @@ def watch_again(state: State) -> None:
             bag.replication.restore(state, bag)
     for lease in state.leases.values():
         leases.watch_end(state, lease)
+        units.watch(state, lease)
     for host in state.excluded.values():
         state.timers.set(host.excluded_until_us, Alarm.READMIT, host.id)

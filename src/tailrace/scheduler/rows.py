@@ -93,6 +93,7 @@ class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     gone_us: int | None = None
     host: str = ""
     why: str = ""
+    idle: bool = False  # given back because nothing was left for it at the end of a paid unit
     billing: Billing = Billing()  # agreed when it was taken: later prices do not change its cost
 
 

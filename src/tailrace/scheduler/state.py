@@ -147,6 +147,9 @@ class Bag:
         self.slots = 0  # tasks of it that they run at once
         self.leases: dict[int, None] = {}  # not yet gone
         self.paid: dict[str, int] = {}  # for leases that are gone, by currency
+        self.lean = False  # a pool would lend it more machines than there is work for
+        self.lean_until_us = 0  # when that is looked at again, if work waits
+        self.given_back = 0  # leases, because they were idle at the end of a paid unit
 
     @property
     def runs(self) -> bool:
@@ -247,6 +250,7 @@ class State:
         self.hosts: dict[str, Host] = {}
         self.able: dict[str, Host] = {}  # those that may be sent something
         self.able_in: dict[str, int] = {}  # how many of them each pool has
+        self.capacity_in: dict[str, Amounts] = {}  # of each pool: that of the last that called
         self.excluded: dict[str, Host] = {}
         self.booked = 0  # by all hosts together
         self.succeeded = 0

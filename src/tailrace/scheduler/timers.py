@@ -16,6 +16,7 @@ class Alarm(IntEnum):
     ROUND = 7  # a bag's tasks may be matched
     ACQUIRE = 4  # a pool may be asked again
     DOUBT = 5  # a host held back from a bag may try one of its tasks
+    UNIT = 8  # a lease is about to enter another paid unit
 
 
 Key = int | str

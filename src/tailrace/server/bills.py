@@ -11,8 +11,6 @@ from tailrace.scheduler.rows import LeaseRow
 from tailrace.server.clock import Clock
 from tailrace.server.link import Link
 
-_PER = {1_000_000: "second", 60_000_000: "minute", 3_600_000_000: "hour", 86_400_000_000: "day"}
-
 
 class Bill(msgspec.Struct, frozen=True):
     units: int = 0
@@ -59,9 +57,8 @@ def price(billing: Billing) -> str:
     """In words: `0.10 USD per hour`."""
     if not billing.price:
         return "free"
-    per = _PER.get(billing.unit_us) or show_duration(billing.unit_us)
     least = f", at least {show_duration(billing.minimum_us)}" if billing.minimum_us else ""
-    return f"{show_money(billing.currency, billing.price)} per {per}{least}"
+    return f"{show_money(billing.currency, billing.price)} per {billing.unit()}{least}"
 
 
 class Shares:

@@ -1,13 +1,33 @@
-"""As many machines of each admitted pool as it lends, but no more than the bag has tasks left."""
+"""As many machines of each admitted pool as it lends, but no more than there is work for.
+
+A free pool has a machine for each task without a result, so that one that dies is replaced before
+its task waits. One with a price has those that are at work, and more for what waits.
+"""
 
 from __future__ import annotations
 
+from tailrace.pools.terms import Pool
+from tailrace.scheduler import demand, fleet
+from tailrace.scheduler.rows import LeaseRow
 from tailrace.scheduler.state import Bag, State
 
 
-def fleet(state: State, bag: Bag) -> dict[str, int]:
+def admitted(state: State, bag: Bag) -> list[Pool]:
+    """In the order of the bag. With replication those that fail come first: whether a reliable one
+    is wanted depends on what they lend."""
     if not bag.runs:
-        return {}
-    left = bag.terms.count - bag.done.count
-    admitted = bag.terms.pools or tuple(state.pools)
-    return {name: min(state.pools[name].max, left) for name in admitted if name in state.pools}
+        return []
+    names = bag.terms.pools or tuple(state.pools)
+    pools = [state.pools[name] for name in names if name in state.pools]
+    return pools if bag.replication is None else sorted(pools, key=lambda pool: pool.reliable)
+
+
+def wanted(state: State, bag: Bag, pool: Pool, there: list[LeaseRow]) -> int:
+    """`there` are the bag's leases that stand in this pool."""
+    if not pool.billing.price:
+        return min(pool.max, bag.terms.count - bag.done.count)
+    if demand.exceeds_all_room(state, bag, pool):
+        return pool.max
+    idle = dict.fromkeys(row.lease for row in there if not fleet.busy(state, row))
+    at_work = len(there) - len(idle)
+    return min(pool.max, at_work + demand.machines(state, bag, pool, idle))

@@ -14,7 +14,7 @@ import math
 from collections import deque
 
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import dispatch, others
+from tailrace.scheduler import dispatch, fleet, others
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.replication.replication import Replication
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
@@ -51,6 +51,9 @@ class NTDMr(Replication):
         """Where nobody is cheap, and nobody will be, the dear ones do it all."""
         return not host.reliable or not _cheap_pools(state, bag)
 
+    def begins_on(self, state: State, bag: Bag, *, reliable: bool) -> bool:
+        return not reliable or not _cheap_pools(state, bag)
+
     def timeout_us(self, state: State, bag: Bag, host: Host) -> int | None:
         if bag.tail_us is not None:
             return self._d_us
@@ -62,6 +65,10 @@ class NTDMr(Replication):
 
     def waits(self, index: int) -> bool:
         return index in self._queued
+
+    def lacks(self, bag: Bag, *, reliable: bool) -> int:
+        waiting = sum(dear is reliable for dear in self._queued.values())
+        return max(min(waiting, self._most_dear - self._dear_out), 0) if reliable else waiting
 
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
         dear = host.reliable
@@ -111,7 +118,7 @@ class NTDMr(Replication):
         if bag.tail_us is None:
             return False
         if index not in self._queued and not self._want(state, bag, index):
-            self._put(state, index, dear=others.has_reliable_pool(state, bag))
+            self._put(state, bag, index, dear=others.has_reliable_pool(state, bag))
         return True
 
     def rang(self, state: State, bag: Bag) -> None:
@@ -154,16 +161,17 @@ class NTDMr(Replication):
         trouble = bag.troubles.get(index)
         sent, dear = (trouble.tail, trouble.dear) if trouble else (0, False)
         if self._n < 0 or sent < self._n:
-            self._put(state, index, dear=False)
+            self._put(state, bag, index, dear=False)
         elif not dear:
-            self._put(state, index, dear=True)
+            self._put(state, bag, index, dear=True)
         else:
             return False
         return True
 
-    def _put(self, state: State, index: int, *, dear: bool) -> None:
+    def _put(self, state: State, bag: Bag, index: int, *, dear: bool) -> None:
         self._queued[index] = dear
         self._queues[dear].append(index)
+        fleet.lacks(state, bag)
         state.supply = True
 
     def restore(self, state: State, bag: Bag) -> None:

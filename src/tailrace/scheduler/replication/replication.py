@@ -18,6 +18,10 @@ class Replication:
         """May this host be sent tasks that were never sent?"""
         return True
 
+    def begins_on(self, state: State, bag: Bag, *, reliable: bool) -> bool:
+        """The same of hosts that are yet to be leased."""
+        return True
+
     def timeout_us(self, state: State, bag: Bag, host: Host) -> int | None:
         return bag.terms.timeout_us
 
@@ -41,6 +45,10 @@ class Replication:
     def wants(self, bag: Bag) -> bool:
         """Anything at all; asked with every offer that found nothing else."""
         return False
+
+    def lacks(self, bag: Bag, *, reliable: bool) -> int:
+        """Attempts that are worth a machine of such a pool, which would begin on it at once."""
+        return 0
 
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
         """The first task wanted that may go to this host, which has room for it."""
