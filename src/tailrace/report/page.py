@@ -251,7 +251,8 @@ def _lease(lease: LeaseRecord, names: dict[str, str], now_us: int) -> list[objec
     bill = {lease.currency: lease.billed_micro} if lease.billed_micro else {}
     host = "–" if lease.host is None else names.get(lease.host, lease.host)
     units = f"{lease.units:,}"
-    return [lease.lease, lease.pool, host, lease.state, up, units, lease.price, words.money(bill)]
+    state = f"{lease.state}: {lease.why}" if lease.why else lease.state
+    return [lease.lease, lease.pool, host, state, up, units, lease.price, words.money(bill)]
 
 
 def _facts(record: Record) -> Html:

@@ -60,6 +60,8 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     pool: str
     host: str | None = None
     state: str
+    #: Why it was given back, or gone.
+    why: str = ""
     wanted_us: int
     up_us: int | None = None
     gone_us: int | None = None

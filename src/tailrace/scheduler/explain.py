@@ -7,6 +7,7 @@ from tailrace.bag.needs import describe, lacking
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
 from tailrace.scheduler import brakes, doubts, fleet, money, others, progress
+from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
@@ -63,7 +64,8 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
         lines += _why_hungry(state, bag, now)
     if bag.like_count > 1:
         lines.append(f"The last {bag.like_count} failures were alike: {bag.like_sign}.")
-    return lines + [_spending(state, bag, currency) for currency in bag.terms.budget]
+    lines += [_spending(state, bag, currency) for currency in bag.terms.budget]
+    return lines + _idle_leases(state, bag)
 
 
 def _replicating(bag: Bag) -> str:
@@ -81,6 +83,24 @@ def _spending(state: State, bag: Bag, currency: str) -> str:
     bound = show_money(currency, money.committed(state, bag, currency))
     budget = show_money(currency, bag.terms.budget[currency])
     return f"Of its budget of {budget}, {spent} is spent and {bound} more is bound in leases."
+
+
+def _idle_leases(state: State, bag: Bag) -> list[str]:
+    rows = [state.leases[lease] for lease in bag.leases]
+    paid = [row for row in rows if row.billing.price and row.state is LeaseState.UP]
+    idle = sum(not fleet.busy(state, row) for row in paid)
+    lines = []
+    if idle and bag.runs:
+        lines.append(
+            f"{_machines(idle)} idle, and given back before another unit is paid unless work comes."
+        )
+    if bag.given_back:
+        lines.append(f"{_machines(bag.given_back)} given back so far: idle at a paid unit's end.")
+    return lines
+
+
+def _machines(count: int) -> str:
+    return "1 of its machines is" if count == 1 else f"{count} of its machines are"
 
 
 def _why_hungry(state: State, bag: Bag, now: int) -> list[str]:

@@ -294,7 +294,9 @@ def gone(state: State, event: LeaseChanged) -> Outcome | None:
     row = state.leases.get(event.lease)
     if row is None or row.state is LeaseState.GONE:
         return None
-    new = replace(row, state=LeaseState.GONE, gone_us=state.now, why=event.why or row.why)
+    released = row.state is LeaseState.ENDING
+    why = row.why if released else event.why or row.why
+    new = replace(row, state=LeaseState.GONE, gone_us=state.now, why=why)
     _keep(state, new)
     state.gone.append(row.lease)
     state.lent[row.pool] -= 1
@@ -302,7 +304,7 @@ def gone(state: State, event: LeaseChanged) -> Outcome | None:
     del bag.leases[row.lease]
     money.pay(bag, new)
     ask_again(state, row.pool)
-    if row.state is LeaseState.ENDING or state.now >= _renewed_at(state, row):
+    if released or state.now >= _renewed_at(state, row):
         return Outcome.PREEMPTED
     _died(state, new)
     return Outcome.LOST

@@ -1,6 +1,6 @@
 """Paid units: when a lease is looked at, shortly before it would enter another.
 
-An idle machine is given back at the end of the unit that is paid (BaTS thesis 2.2.4). One that is
+An idle machine is given back at the end of the unit that is paid (BaTS thesis 3.1.3). One that is
 at work is looked at again when a quarter of the rest is left, and so on: it may end just in time.
 """
 

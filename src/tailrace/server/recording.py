@@ -159,6 +159,7 @@ def _lease(row: LeaseRow, now: int | None) -> LeaseRecord:
         pool=row.pool,
         host=row.host or None,
         state=row.state,
+        why=row.why,
         wanted_us=row.wanted_us,
         up_us=row.up_us,
         gone_us=row.gone_us,
