@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import pytest
 from tests.database import Database
 from tests.docs import pages
 from tests.real.conftest import Folder
@@ -26,16 +25,8 @@ def _wait_for(folder: Folder, count: int) -> None:
         time.sleep(0.02)
 
 
-@pytest.fixture
-def folder_in_postgres(folder: Folder, database: Database) -> Folder:
+def test_a_bag_outlives_restarts_of_the_database(folder: Folder, database: Database) -> None:
     folder.write("tailrace.toml", f'store = "{database.url()}"\n')
-    return folder
-
-
-def test_a_bag_outlives_restarts_of_the_database(
-    folder_in_postgres: Folder, database: Database
-) -> None:
-    folder = folder_in_postgres
     command = "echo {} >> begun; sleep 0.02; echo value {}"
     words = map(str, range(TASKS))
     run = folder.start("run", "-j", "2", "--no-report", "--", command, ":::", *words)
@@ -61,12 +52,15 @@ def test_the_page_says_what_commands_print(database: Database, tmp_path: Path) -
         assert pages.agrees(ran.command.expected, ran.printed), pages.disagreement(page, ran)
 
 
-def test_a_folder_stays_with_its_store(folder_in_postgres: Folder, database: Database) -> None:
-    folder = folder_in_postgres
-    assert folder.tailrace("run", "--quiet", "--", "echo", ":::", "a").returncode == 0
-    folder.write("tailrace.toml", f'store = "{database.url()}"\n')
-    told = folder.tailrace("run", "--quiet", "--", "echo", ":::", "a")
+def test_a_folder_is_bound_to_the_first_store_that_opens(
+    folder: Folder, database: Database
+) -> None:
+    words = ("run", "--quiet", "--", "echo", ":::", "a")
+    told = folder.tailrace(*words, TAILRACE_STORE="postgresql://127.0.0.1:1/lab")
+    assert told.returncode == 6
+    assert "Connection refused" in told.stderr
+    assert folder.tailrace(*words, TAILRACE_STORE=database.url()).returncode == 0
+    told = folder.tailrace(*words, TAILRACE_STORE=database.url())
     assert told.returncode == 2
     assert "its runs are in postgresql://" in told.stderr
-    (folder.path / "tailrace.toml").unlink()
     assert "1  echo  finished" in folder.tailrace("status").stdout

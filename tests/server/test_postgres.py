@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,7 @@ import pytest
 from tests.database import Database
 
 from tailrace.errors import StoreBusy, StoreError
-from tailrace.server import pgconnect
+from tailrace.server import pgconnect, pgdriver
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.link import Rejected, Trouble, stream
 from tailrace.server.postgres import Postgres, PostgresLink
@@ -129,6 +132,27 @@ def test_recovery_waits_for_a_commit_that_is_still_under_way(store: Store, arriv
         recovering.join(10)
     assert not recovering.is_alive()
     assert _kinds(store) == (["late"] if arrives else [])
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what it does when it wakes up is of no effect."""
+    assert isinstance(store.link, Postgres)
+    monkeypatch.setattr(pgdriver, "SILENCE_S", 0.3)
+    asleep = store.link._link.info.backend_pid
+    os.kill(asleep, signal.SIGSTOP)
+    try:
+        with pytest.raises(Trouble, match="no answer for"):
+            store.commit(_news("lost"))
+        store.recover()
+        store.commit(_news("kept"))
+    finally:
+        os.kill(asleep, signal.SIGCONT)
+    gone = "SELECT count(*) FROM pg_stat_activity WHERE pid = ?"
+    while store.link.execute(gone, (asleep,)).fetchone() != (0,):
+        time.sleep(0.01)
+    assert _kinds(store) == ["kept"]
 
 
 def test_what_arrives_after_recovery_finds_another_epoch(url: str, store: Store) -> None:

@@ -17,7 +17,7 @@ from tailrace.server.pgconnect import connect, driver, told
 from tailrace.server.storeurl import StoreUrl
 
 if TYPE_CHECKING:
-    from tailrace.server.pgconnect import Connection
+    from tailrace.server.pgdriver import Connection
 
 TRIES, TRY_AGAIN_S = 10, 0.1  # of one that was just killed, the server may not know yet
 KIND = 0x7461696C  # "tail": among other programs' locks in the database

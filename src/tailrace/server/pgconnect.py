@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, and what its errors mean to us. Here alone psycopg is imported."""
+"""Connections to PostgreSQL, and what its errors mean to us; psycopg is imported for the first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tailrace.server.storeurl import StoreUrl
 if TYPE_CHECKING:
     import psycopg
 
-    Connection = psycopg.Connection[tuple[Any, ...]]
+    from tailrace.server.pgdriver import Connection
 
 #: A network that swallows everything must not hold us, nor what we hold there, for hours.
 CLIENT = {
@@ -41,9 +41,10 @@ DURABLE = (
 
 def connect(url: StoreUrl, name: str, *, readonly: bool = False) -> Connection:
     psycopg = driver(url)
+    from tailrace.server import pgdriver
+
     try:
-        link: Connection = psycopg.connect(_conninfo(url, name, readonly), autocommit=True)
-        _adapt(link)
+        link = pgdriver.connect(_conninfo(url, name, readonly))
         link.execute(DURABLE)
     except psycopg.Error as error:
         raise told(url, error) from error
@@ -73,20 +74,6 @@ def _conninfo(url: StoreUrl, name: str, readonly: bool) -> str:
         options = f"{given['options']} {options}"
     named = {**CLIENT, **given, "options": options, "application_name": name}
     return make_conninfo("", **named)
-
-
-def _adapt(link: Connection) -> None:
-    """One type for each kind of value, however small the number, so that statements stay prepared;
-    and text without NUL, which PostgreSQL has no place for."""
-    from psycopg.types.numeric import Int8BinaryDumper
-    from psycopg.types.string import StrBinaryDumper
-
-    class Text(StrBinaryDumper):
-        def dump(self, obj: str) -> Any:
-            return super().dump(obj.replace("\0", "\ufffd") if "\0" in obj else obj)
-
-    link.adapters.register_dumper(int, Int8BinaryDumper)
-    link.adapters.register_dumper(str, Text)
 
 
 def told(url: StoreUrl, error: psycopg.Error) -> Trouble | Rejected:

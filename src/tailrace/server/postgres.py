@@ -24,7 +24,7 @@ from tailrace.server.pgconnect import connect, driver, told
 from tailrace.server.storeurl import StoreUrl
 
 if TYPE_CHECKING:
-    from tailrace.server.pgconnect import Connection
+    from tailrace.server.pgdriver import Connection
 
 EPOCH = "SELECT value FROM meta WHERE key = 'epoch' FOR UPDATE"
 PAGE = 1000  # rows of a stream in memory

@@ -30,17 +30,21 @@ def store_of(folder: Path) -> Place:
 def settle(folder: Path, wanted: str = "") -> Place:
     """For a server that begins in this folder. `wanted`: a URL; else what the folder has, or a
     file in it."""
-    if not wanted:
-        return store_of(folder)
-    if not holds_runs(folder):
-        _write(folder / URL, wanted)
     found = store_of(folder)
-    if not isinstance(found, str) or not _same(found, wanted):
+    if not wanted:
+        return found
+    if holds_runs(folder) and not (isinstance(found, str) and _same(found, wanted)):
         raise BadInput(
             f"{folder}: its runs are in {shown(found)}, not in {shown(wanted)}.",
             remedy="Leave the setting `store` as it was, or run in another folder.",
         )
     return wanted
+
+
+def remember(folder: Path, place: Place) -> None:
+    """When a store could be opened there: an address with a slip of the pen binds nobody."""
+    if isinstance(place, str) and not holds_runs(folder):
+        _write(folder / URL, place)
 
 
 def _same(found: str, wanted: str) -> bool:

@@ -33,7 +33,7 @@ from tailrace.server.porter import Porter
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
 from tailrace.server.store import Store
 from tailrace.server.storeurl import Place
-from tailrace.server.whereabouts import settle
+from tailrace.server.whereabouts import remember, settle
 
 log = logging.getLogger("tailrace.server")
 
@@ -80,7 +80,7 @@ class World:
         parts = parts or Parts()
         self.folder = folder
         self.lock = Lock(folder)
-        self.store = parts.store(settle(folder, store))
+        self.store = self._opened(parts, store)
         self.store.begin_epoch()
         self.clock = parts.clock()
         self.store.remember_pools(pools, self.clock.now())
@@ -108,6 +108,16 @@ class World:
         self._soon: asyncio.TimerHandle | None = None  # the cycle, while it waits for callers
         self._alarm: asyncio.TimerHandle | None = None
         self._news = asyncio.Event()
+
+    def _opened(self, parts: Parts, wanted: str) -> Store:
+        try:
+            place = settle(self.folder, wanted)
+            store = parts.store(place)
+        except BaseException:
+            self.lock.free()
+            raise
+        remember(self.folder, place)
+        return store
 
     # from the loop's side
 
