@@ -1,7 +1,7 @@
 """Statements that are done for many rows in each commit, as PostgreSQL does them at once: the rows
 travel as one JSON array, in which bytes are base64.
 
-One statement a row, even pipelined, costs us twice the time and the database four times.
+One statement a row, even pipelined, costs us twice the time and the database more.
 """
 
 from __future__ import annotations

@@ -109,9 +109,13 @@ class Postgres(PostgresLink):
 
     def __init__(self, url: StoreUrl) -> None:
         super().__init__(url, readonly=False)
-        self._make_schema()
         self._ownership = Ownership(url)
-        self._ownership.take()
+        try:
+            self._make_schema()
+            self._ownership.take()
+        except BaseException:
+            self.close()
+            raise
         self._mine: dict[int, None] = {}  # epochs that may be ours: of some nobody heard
         self._ready: Connection | None = None  # on which the epoch was taken
 

@@ -31,7 +31,11 @@ class Store:
         try:
             migrations.migrate(self.link, self.path)
         except (sqlite3.Error, Rejected, Trouble) as error:
+            self.link.close()
             raise _unusable(place, error) from error
+        except BaseException:
+            self.link.close()
+            raise
         self.epoch = 0
 
     def begin_epoch(self) -> int:
