@@ -40,6 +40,14 @@ def test_explain_tells_how_far_a_task_is_and_when_it_ends_at_that_rate() -> None
     assert "100 % done 0s ago." in stage.explain(f"task 1/{one.index}")
 
 
+def test_what_was_long_under_way_is_as_old_as_its_host_says() -> None:
+    stage, _, (one, *_) = stage_with(3)
+    stage.wait(60)
+    stage.tell(Progress(one.attempt, "h", 0.5, 20 * SECOND, ago_us=15 * SECOND))
+    told = stage.explain(f"task 1/{one.index}")
+    assert "50 % done 15s ago, at this rate it ends in about 5s" in told
+
+
 def test_a_rate_is_told_only_of_what_has_begun() -> None:
     stage, bag, (one, *_) = stage_with(3)
     tell(stage, one, 0.0, 5)

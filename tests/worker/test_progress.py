@@ -71,12 +71,25 @@ def test_a_call_made_anyway_takes_it_along_but_not_of_what_has_ended() -> None:
     assert told(only(one.wake(13 * S), Call)) == [], "what was heard is not told again"
 
 
-def test_what_was_not_heard_is_told_again_unless_there_is_something_newer() -> None:
+def test_after_a_failed_call_all_is_told_again_and_how_old_it_is() -> None:
+    """It may be another server: the newest of each, also what the last one had heard."""
     one, _ = running(1, 2)
     call = only(one.progressed([report(1, 0.1, 1), report(2, 0.2, 1)], 10 * S), Call)
-    one.progressed([report(1, 0.5, 2)], 11 * S)
-    one.call_failed(call.seq, None, None, 12 * S)
-    assert told(only(one.wake(20 * S), Call)) == [(1, 0.5), (2, 0.2)]
+    one.replied(call.seq, reply(call.seq), 30 * S)
+    call = only(one.wake(31 * S), Call)
+    assert told(call) == []
+    call = only(one.progressed([report(1, 0.5, 2)], 32 * S), Call)
+    one.call_failed(call.seq, None, None, 33 * S)
+    again = only(one.wake(40 * S), Call)
+    assert told(again) == [(1, 0.5), (2, 0.2)]
+    assert [one["ago_us"] for one in again.body["progress"]] == [8 * S, 30 * S]
+
+
+def test_what_a_call_carried_that_was_pushed_aside_goes_with_the_next() -> None:
+    one, _ = running(1, 2)
+    only(one.progressed([report(1, 0.1, 1)], 10 * S), Call)
+    call = only(one.ended(2, succeeded(2), 11 * S), Call)
+    assert told(call) == [(1, 0.1)]
 
 
 def test_a_call_refused_as_unreadable_is_not_repeated_with_the_same() -> None:

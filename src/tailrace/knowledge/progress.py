@@ -9,7 +9,7 @@ from msgspec.structs import replace
 class Reached(msgspec.Struct, frozen=True, gc=False):
     done: float  # from 0 to 1
     ran_us: int  # until it told that, by the clock of its host
-    at_us: int  # when we heard of it
+    at_us: int  # when it told that, by ours
     cpu_us: int = 0  # used until then; 0: not measured
     text: str = ""  # what it says beside
     from_done: float = 0.0  # where its rate is reckoned from: its first word, once there are two

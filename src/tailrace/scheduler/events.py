@@ -112,8 +112,9 @@ class Progress(Event, frozen=True):
     attempt: int
     host: str
     done: float | None  # from 0 to 1; None: what it wrote is not understood, and `text` says why
-    ran_us: int = 0  # until then
-    cpu_us: int = 0  # used until then; 0: not measured
+    ran_us: int = 0  # until it told
+    ago_us: int = 0  # so long the host knew it before it could say so
+    cpu_us: int = 0  # used until it told; 0: not measured
     text: str = ""  # what it says beside
 
 

@@ -39,7 +39,8 @@ def told(state: State, event: Progress) -> None:
     known = attempt.reached
     if known is None or event.ran_us > known.ran_us:
         done = min(max(event.done, 0.0), 1.0)
-        new = Reached(done, event.ran_us, state.now, event.cpu_us, event.text)
+        at = state.now - event.ago_us
+        new = Reached(done, event.ran_us, at, event.cpu_us, event.text)
         attempt.reached = new.after(known)
         attempt.unreadable = ""
         state.bags[attempt.bag].telling[attempt.attempt] = attempt

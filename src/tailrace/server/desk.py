@@ -282,9 +282,8 @@ class Desk:
         for told in request.progress:
             attempt = live.get(told.attempt)
             if attempt is not None and _is_new(attempt, told):
-                progress = Progress(
-                    told.attempt, request.host, told.done, told.ran_us, told.cpu_us, told.text
-                )
+                progress = Progress(told.attempt, request.host, told.done, told.ran_us,
+                                    told.ago_us, told.cpu_us, told.text)  # fmt: skip
                 self._handle(progress, now)
 
     def _end_dropped(self, call: Call, now: int) -> None:

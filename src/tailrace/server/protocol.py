@@ -65,6 +65,7 @@ class WorkProgress(msgspec.Struct, frozen=True):
     attempt: Count
     done: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
     ran_us: Count = 0
+    ago_us: Count = 0
     cpu_us: Count = 0
     text: Annotated[str, msgspec.Meta(max_length=MOST_TEXT)] = ""
 

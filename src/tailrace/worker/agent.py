@@ -144,7 +144,7 @@ class Agent:
             return []
         effects: Effects = []
         if status in UNREADABLE:
-            self._tidings.heard()  # perhaps it was that: nothing is lost by it
+            self._tidings.refused()
             self._send_less(self._line.carried, f"{status} {why}".strip(), effects)
         self._fail_call(retry_after_s, now)
         if status in REFUSALS:
@@ -181,7 +181,8 @@ class Agent:
         """Tasks tell how far they are."""
         if self.gone:
             return []
-        self._tidings.take(report for report in reports if report["attempt"] in self.running)
+        running = [report for report in reports if report["attempt"] in self.running]
+        self._tidings.take(running, now)
         return self._settle([], now)
 
     def stopping(self, why: str, now: int) -> Effects:
