@@ -14,7 +14,10 @@ from benchmarks.bench import Bench
 from benchmarks.figure import Figure
 from benchmarks.page import Results, page, table
 
-SCRIPTS = ("work_call", "true_20000", "ten_million", "small_things", "fresh_demo", "virtual_world")
+SCRIPTS = (
+    "work_call", "true_20000", "python_map", "ten_million", "small_things", "fresh_demo",
+    "virtual_world",
+)  # fmt: skip
 DISK = Path("/var/tmp")  # on a disk where /tmp may be memory, which knows no fsync
 
 

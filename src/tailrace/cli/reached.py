@@ -42,6 +42,11 @@ def named(flag: str | None) -> Owner | None:
     return _owner(given, VARIABLE, secret=True) if given else None
 
 
+def of(text: str, origin: str) -> Owner:
+    """Named by a program, whose text nobody else reads."""
+    return _owner(text, origin, secret=True)
+
+
 def logged_in() -> Owner | None:
     return _from_file(kept()) if kept().exists() else None
 

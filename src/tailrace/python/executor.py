@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -16,11 +17,13 @@ from tailrace.errors import BadInput
 from tailrace.python.answers import Answers
 from tailrace.python.calls import Rules, bag_of
 from tailrace.python.mapping import Mapping
-from tailrace.python.pickling import name_of, pickled
+from tailrace.python.pickling import PROTOCOL, name_of, pickled
 from tailrace.python.session import Session, open_session
 
 P = ParamSpec("P")
 T = TypeVar("T")
+PLENTY = 4 * len(os.sched_getaffinity(0))  # more than the workers of this machine run at once
+GATHER_S = 0.03
 Wish = tuple["Call", str, bytes]  # its function's name, and all of it pickled
 
 
@@ -84,7 +87,7 @@ class Executor(Base):
         with self._guard:
             self._refuse_closed()
         try:
-            item = pickled((fn, args, kwargs))
+            item = pickle.dumps((pickled(fn), pickled((args, kwargs))), PROTOCOL)
         except Exception as error:
             future.set_exception(error)
             return future
@@ -155,7 +158,7 @@ class Executor(Base):
 
     # ---- from wishes to bags ------------------------------------------------------------------
 
-    def _hand_in(self, _: int = 0) -> None:
+    def _hand_in(self) -> None:
         """All that was wished for becomes one bag; what comes meanwhile goes into the next."""
         with self._guard:
             wishes, self._wishes = self._wishes, []
@@ -173,7 +176,16 @@ class Executor(Base):
     def _taken(self, number: int, bundle: Bundle) -> None:
         bundle.number = number
         self._drop_unwanted(bundle)
-        self._hand_in()
+        if self._has_plenty():
+            threading.Timer(GATHER_S, self._hand_in).start()
+        else:
+            self._hand_in()
+
+    def _has_plenty(self) -> bool:
+        """So many calls wait already that those wished for now would not begin at once: they may
+        as well go together, for a bag of its own for each would cost a round of calls."""
+        with self._guard:
+            return self._under_way - len(self._wishes) > PLENTY
 
     # ---- from answers to futures --------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""A server for calls. Today one inside this process: a thread of its own, workers of this machine.
+"""A server for calls: inside this process, on a thread of its own, with workers of this machine.
 
 `Session` is all that the rest of this room knows of it, so that a server elsewhere can take its
-place: it would hand in bags over HTTP, and read the same feed and the same results in bulk.
+place (see `elsewhere`).
 """
 
 from __future__ import annotations
@@ -17,23 +17,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-import msgspec
-
 from tailrace.bag.bag import Bag
 from tailrace.cli.place import for_run
-from tailrace.errors import BadInput, ServerError
+from tailrace.cli.reached import named, of
+from tailrace.errors import ServerError
 from tailrace.python.answers import Answers
 from tailrace.scheduler.events import BagChanged, Change
-from tailrace.scheduler.rows import BagPhase
 from tailrace.server import reading
+from tailrace.server.answering import read_phase, read_settled
 from tailrace.server.local_pool import Capacity
 from tailrace.server.resident import Resident
 from tailrace.server.store import Store
 from tailrace.server.world import Parts
 
 GLANCE_S = 1.0
-# A phase that a bag leaves only when somebody asks for it.
-OVER = (BagPhase.CANCELLED, BagPhase.STOPPED, BagPhase.BRAKED, BagPhase.PAUSED)
 
 log = logging.getLogger("tailrace.python")
 
@@ -48,19 +45,6 @@ class Session(Protocol):
     def cancel(self, bag: int) -> None: ...
 
     def close(self) -> None: ...
-
-
-class Phase(msgspec.Struct, frozen=True):
-    phase: str
-    why: str = ""
-
-
-class Settled(msgspec.Struct, frozen=True):
-    tasks: list[tuple[int, str]]
-
-
-_phase = msgspec.json.Decoder(Phase).decode
-_settled = msgspec.json.Decoder(Settled).decode
 
 
 class Here:
@@ -184,27 +168,25 @@ class Here:
     def _pass_on(self, number: int, body: bytes) -> None:
         answers = self._open.get(number)
         if answers is not None:
-            indices = [index for index, _ in _settled(body).tasks]
+            indices = [index for index, _ in read_settled(body).tasks]
             answers.put(reading.reports(self._server_here.world.store.link, number, indices))
             if answers.complete:
                 del self._open[number]
 
     def _close_if_over(self, number: int, body: bytes) -> None:
-        now = _phase(body)
-        if now.phase in OVER:
-            answers = self._open.pop(number, None)
-            if answers is not None:
-                answers.end(now.why or f"its bag is {now.phase}")
+        over = read_phase(body).over
+        answers = self._open.pop(number, None) if over else None
+        if answers is not None:
+            answers.end(over)
 
 
 def open_session(workers: float | None, folder: str | Path | None, server: str | None) -> Session:
-    """`server`, or TAILRACE_SERVER, is one elsewhere."""
-    address = server or os.environ.get("TAILRACE_SERVER")
-    if address:
-        raise BadInput(
-            f"calls cannot be handed to the server {address} yet",
-            remedy="Leave `server` out and unset TAILRACE_SERVER: they run on this machine then.",
-        )
+    """At the server that is named here or by TAILRACE_SERVER; else inside this process."""
+    owner = named(None) if server is None else of(server, "server")
+    if owner is not None:
+        from tailrace.python.elsewhere import Elsewhere
+
+        return Elsewhere(owner)
     if folder is None:
         return Here(workers, None)
     place = for_run(Path(folder))

@@ -15,6 +15,7 @@ from tailrace.report.record import Result
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.progress import Halfway
 from tailrace.server import reading
+from tailrace.server.answering import Answered, answered
 from tailrace.server.batch import NewBag
 from tailrace.server.metrics import metrics
 from tailrace.server.openapi import description
@@ -144,6 +145,8 @@ class Api:
                   TaskFacts),
             Route(get, f"{BAG}/events", people, "The feed after an item, waiting for more.",
                   self._feed, list[FeedItem], query=Since),
+            Route(get, f"{BAG}/answers", people, "What calls have answered since.",
+                  self._answers, Answered, query=Since),
             Route(get, f"{BAG}/progress", people, "How far running tasks say they are.",
                   self._progress, list[Halfway], query=AtMost),
             Route(post, f"{BAG}/change", people, "Pause, resume, cancel, or retry tasks.",
@@ -245,6 +248,10 @@ class Api:
             await self._world.news(until - loop.time())
             items = reading.feed(link, number, since.after)
         return items
+
+    async def _answers(self, call: Call) -> Answered:
+        items = await self._feed(call)
+        return answered(self._world.store.link, self._own(call), call.query.after, items)
 
     async def _progress(self, call: Call) -> list[Halfway]:
         return self._world.halfway(self._own(call), call.query.most)

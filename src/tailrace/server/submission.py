@@ -5,10 +5,13 @@ What the client has checked already is checked again: the scheduler believes wha
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from tailrace.bag.bag import Bag
 from tailrace.bag.checks import check_bag
+from tailrace.bag.items import Function, Luggage
 from tailrace.bag.rows import CHUNK, Kind, Rows, typed
 from tailrace.bag.spec import MOST_TASKS, BagSpec
 from tailrace.bag.tables import Origin
@@ -46,6 +49,8 @@ def checked(asked: Submission, who: Principal) -> Bag:
             "folder of that name on each machine, which must be shared.",
         )
     _check_numbers(spec)
+    if spec.function is not None:
+        return _checked_calls(asked, spec.function)
     _check_chunks(asked)
     try:
         bag = check_bag(spec, asked.chunks, Origin(spec.source), unused_ok=True, admit=admit)
@@ -54,6 +59,29 @@ def checked(asked: Submission, who: Principal) -> Bag:
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         raise BadInput(f"the bag cannot be used: {error}") from error
     return bag
+
+
+def _checked_calls(asked: Submission, function: Function) -> Bag:
+    """All items are there; what is in them only a runner can tell."""
+    if asked.spec.axes or asked.spec.order not in ("listed", "shuffled"):
+        raise BadInput("a bag of calls has no parameters, and no order by one")
+    if not VERSION.fullmatch(function.python) or not 0 < function.count <= MOST_TASKS:
+        raise BadInput(f"a bag of calls has a version of Python and 1 to {MOST_TASKS:,} calls")
+    if len(asked.chunks) != 1 + len(function.ends):
+        raise BadInput(f"its items come in {len(function.ends)} chunks behind the first")
+    before = 0
+    try:
+        msgspec.msgpack.decode(asked.chunks[0], type=Luggage)
+        for end, chunk in zip(function.ends, asked.chunks[1:], strict=True):
+            if len(msgspec.msgpack.decode(chunk, type=list[bytes])) != end - before:
+                raise ValueError(f"not the items {before} to {end - 1}")
+            before = end
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise BadInput(f"a chunk does not hold the items of the bag: {error}") from None
+    return Bag(asked.spec, asked.chunks.__getitem__)
+
+
+VERSION = re.compile(r"3\.\d{1,3}")
 
 
 def _check_numbers(spec: BagSpec) -> None:

@@ -36,6 +36,7 @@ SETTING, FUNCTION, FORGET, CALL = b"S", b"F", b"X", b"C"
 HELLO, REFUSED, ANSWERED = b"H", b"R", b"A"
 
 MOST_PICKLED = 44 << 20  # of a result; as base64 it must fit into one call to the server
+KEPT, MOST_KEPT = 16, 1 << 16  # functions that items brought, and the bytes of each
 SMALL = 1000  # bytes pickled: a value that may also be shown
 SHOWN = (int, float, str, list, dict, tuple)
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
@@ -53,6 +54,7 @@ class Runner:
         self._poll.register(permits, select.POLLIN)
         self._functions: Dict[int, Callable[..., Any]] = {}
         self._pickled: Dict[int, bytes] = {}
+        self._lately: Dict[bytes, Callable[..., Any]] = {}
         self._begun_us = self._cpu_ns = 0
         self._ring = os.path.dirname(os.environ.get("TAILRACE_RESULT", ""))
 
@@ -125,12 +127,25 @@ class Runner:
 
     def _made(self, bag: int, item: bytes) -> Any:
         if bag not in self._pickled:  # each item brings its own function
-            function, args, keywords = pickle.loads(item)
-            return function(*args, **keywords)
+            pickled, arguments = pickle.loads(item)
+            called = self._own(pickled)
+            args, keywords = pickle.loads(arguments)
+            return called(*args, **keywords)
         function = self._functions.get(bag)
         if function is None:
             function = self._functions[bag] = pickle.loads(self._pickled[bag])
         return function(*pickle.loads(item))
+
+    def _own(self, pickled: bytes) -> Callable[..., Any]:
+        """The same bytes are the same function: those used lately stay loaded."""
+        function = self._lately.pop(pickled, None)
+        if function is None:
+            function = pickle.loads(pickled)
+        if len(pickled) <= MOST_KEPT:
+            self._lately[pickled] = function
+        if len(self._lately) > KEPT:
+            del self._lately[next(iter(self._lately))]
+        return function
 
     # ---- answers ------------------------------------------------------------------------------
 

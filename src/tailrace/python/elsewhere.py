@@ -1,0 +1,86 @@
+"""A server elsewhere makes the calls: bags by its API, answers in bulk as its feed tells them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tailrace.bag.bag import Bag
+from tailrace.cli.calling import Asked, call
+from tailrace.errors import ServerError, TailraceError
+from tailrace.python.answers import Answers
+from tailrace.scheduler.events import Change
+from tailrace.server.answering import Answered
+from tailrace.server.lock import Owner
+from tailrace.server.submission import Submission, Submitted
+
+WAIT_S = 25.0
+PATIENCE_S = 60.0  # with a server that does not answer
+AGAIN_S = 1.0
+
+
+class Elsewhere:
+    """One thread for each bag under way: most of its life it waits for the server to answer."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._asked = Asked(owner)
+        self._closed = threading.Event()
+        self._pid = os.getpid()
+        call(owner, "GET", "/api/v1/me")  # who cannot be reached, or is not ours, says so now
+
+    @property
+    def alive(self) -> bool:
+        return not self._closed.is_set() and os.getpid() == self._pid
+
+    def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
+        asked = Submission(bag.spec, list(bag.encode()[1]))
+        work = (self._follow, asked, answers, taken)
+        threading.Thread(target=work[0], args=work[1:], name="tailrace bag", daemon=True).start()
+
+    def cancel(self, bag: int) -> None:
+        self._quietly(lambda: self._asked.change(bag, Change.CANCEL, why="its caller gave it up"))
+
+    def close(self) -> None:
+        self._closed.set()
+
+    # ---- on the bag's thread ------------------------------------------------------------------
+
+    def _follow(self, asked: Submission, answers: Answers, taken: Callable[[int], None]) -> None:
+        try:
+            told: Submitted = call(self._owner, "POST", "/api/v1/bags", asked, Submitted)
+            taken(told.bag)
+            self._listen(told.bag, answers)
+        except Exception as error:
+            answers.end(str(error))
+
+    def _listen(self, bag: int, answers: Answers) -> None:
+        after = 0
+        while not (answers.complete or self._closed.is_set()):
+            told = self._news(bag, after)
+            after = told.after
+            answers.put((one.task, one.outcome, bytes(one.report)) for one in told.answers)
+            if told.over and not answers.complete:
+                answers.end(told.over)
+                return
+
+    def _news(self, bag: int, after: int) -> Answered:
+        """A server that is started again, or cannot commit just now, is waited for."""
+        failed = 0.0
+        while True:
+            try:
+                path = f"bags/{bag}/answers?after={after}&wait={WAIT_S:g}"
+                told: Answered = self._asked.get(path, Answered)
+                return told
+            except ServerError:
+                failed += AGAIN_S
+                if failed > PATIENCE_S or self._closed.wait(AGAIN_S):
+                    raise
+
+    def _quietly(self, act: Callable[[], Any]) -> None:
+        try:
+            act()
+        except TailraceError:
+            pass  # it has ended, or nobody is there: then nothing runs either
