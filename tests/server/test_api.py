@@ -11,9 +11,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+from tests.database import Database
+
 from tailrace.bag.bagfile import bag_from_commands
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.rows import BagPhase
+from tailrace.server import world as worlds
 from tailrace.server.batch import Batch
 from tailrace.server.embedded import Embedded
 from tailrace.server.local_pool import Capacity, LocalPool
@@ -22,10 +26,9 @@ Ask = Callable[..., Any]
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[tuple[Embedded, Ask]]:
-    async with Embedded(
-        folder / ".tailrace", (LocalPool(Pool("local"), Capacity(cores=1)),)
-    ) as server:
+async def serving(folder: Path, store: str = "") -> AsyncIterator[tuple[Embedded, Ask]]:
+    pools = (LocalPool(Pool("local"), Capacity(cores=1)),)
+    async with Embedded(folder / ".tailrace", pools, store=store) as server:
         owner = json.loads((folder / ".tailrace/server.json").read_text())
 
         def ask(method: str, path: str, body: Any = None, token: str = owner["token"]) -> Any:
@@ -167,5 +170,33 @@ def test_commits_that_fail_for_a_while_lose_nothing(tmp_path: Path) -> None:
             done = store.link.execute("SELECT count(*) FROM results WHERE outcome='succeeded'")
             assert done.fetchone() == (40,)
             assert count > 15
+
+    asyncio.run(go())
+
+
+def test_a_database_that_is_away_makes_callers_try_again(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worlds, "TRY_AGAIN_S", 0.1)
+    call = {
+        "protocol": 1, "host": "h", "session": 1, "seq": 1, "pool": "local", "kind": "k",
+        "capacity": {"cores": 1000}, "held": [], "results": [], "wait_s": 0,
+    }  # fmt: skip
+
+    async def go() -> None:
+        async with serving(tmp_path, database.url()) as (server, ask):
+            assert (await ask("GET", "/api/v1/bags"))[0] == 200
+            await asyncio.to_thread(database.stop)
+            try:
+                for words in (("GET", "/api/v1/bags"), ("POST", "/api/v1/work", call)):
+                    status, told = await ask(*words)
+                    assert (status, told["error"][:19]) == (503, "the store cannot be")
+            finally:
+                await asyncio.to_thread(database.start)
+            while server.world.trouble:
+                await asyncio.sleep(0.02)
+            assert await ask("GET", "/api/v1/bags") == (200, [])
+            number = server.submit(_bag(tmp_path, "true"))
+            assert await asyncio.wait_for(server.rest(number), 30) is BagPhase.FINISHED
 
     asyncio.run(go())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tailrace.errors import BadInput
@@ -12,9 +14,12 @@ from tailrace.server.tokens import NOTE_US, Tokens
 ADA = Principal(Kind.USER, "ada")
 
 
-@pytest.fixture
-def store() -> Store:
-    return Store(":memory:")
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    there = request.param == "sqlite"
+    made = Store(":memory:" if there else request.getfixturevalue("database").url())
+    yield made
+    made.close()
 
 
 def test_a_token_names_its_principal_until_it_expires(store: Store) -> None:
@@ -41,7 +46,8 @@ def test_the_store_holds_no_token(store: Store) -> None:
     assert rows and secret not in str(rows)
 
 
-def test_use_is_noted_now_and_then_not_with_every_call(store: Store) -> None:
+def test_use_is_noted_now_and_then_not_with_every_call() -> None:
+    store = Store(":memory:")
     tokens = Tokens(store.link)
     secret = tokens.add(Kind.USER, "ada", 1).encode()
     written = []

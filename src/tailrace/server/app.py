@@ -93,9 +93,12 @@ class App:
         try:
             call = Call(principal, path, _query(route, scope), _decoded(route, body))  # type: ignore[arg-type]
             answer = await route.handler(call)
-        except (Fallen, Unavailable, *TROUBLES):
+        except (Fallen, Unavailable):
             status, headers = 503, AGAIN
             answer = {"error": self._world.trouble or "the server is ending"}
+        except TROUBLES as error:
+            status, headers = 503, AGAIN
+            answer = {"error": f"the store cannot be read: {error}"}
         except (TailraceError, ValueError, KeyError, msgspec.MsgspecError) as error:
             raise Refused(400, str(error)) from error
         if isinstance(answer, Plain):
