@@ -4,6 +4,7 @@ server the user has logged in to; in this order."""
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,8 +36,8 @@ def kept() -> Path:
 
 def named(flag: str | None) -> Owner | None:
     """By the flag or the environment."""
+    hints.more = "" if flag is None else f" --server {shlex.quote(flag)}"
     if flag is not None:
-        hints.more = f" --server {flag}"
         return _owner(flag, "--server", secret=False)
     given = os.environ.get(VARIABLE)
     return _owner(given, VARIABLE, secret=True) if given else None
