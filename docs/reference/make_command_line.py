@@ -30,7 +30,8 @@ input), 6 (server or store) or 130 (interrupted).
 # Besides 2, 6 and 130.
 EXIT_CODES = {
     "run": "0 all succeeded · 1 some failed, or cancelled · 4 stopped by the budget · 5 braked",
-    "resume": "as `run`",
+    "submit": "0 handed in",
+    "resume": "as `run`; 0 when a server that stays goes on with it",
     "demo": "as `run`",
     "watch": "as `run`: the bag's, when it has ended",
     "reproduce": "the task's own",

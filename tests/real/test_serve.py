@@ -190,6 +190,9 @@ def test_a_good_bag_from_another_make_of_client_runs(tmp_path: Path) -> None:
                 break
         (told,) = server.ask(ada, "GET", f"{path}/results")[1]
         assert (told["result"]["stdout"], told["result"]["params"]) == ("7\n", {"x": 7})
+        assert (
+            "tailrace submit" in tailrace(tmp_path, "run", "--", "true", ":::", "1", code=6).stderr
+        )
         huge = b"x" * (1024 * 1024 + 1)
         assert server.ask(ada, "POST", f"{path}/change", huge.decode())[0] == 413
         assert server.ask(ada, "GET", "/api/v1/tokens")[0] == 403
