@@ -107,6 +107,30 @@ def test_machines_of_a_failing_pool_are_killed_and_paid(
     assert replays(folder)
 
 
+def test_a_machine_that_stands_idle_is_given_back_and_the_run_says_so(folder: Folder):
+    """The second task lasts until the first machine, which has nothing left to do, is gone."""
+    folder.write("tailrace.toml", '[pools.cloud]\nmax = 2\ncores = 1\nprice = "1 USD/min"\n'
+                                  'unit = "10s"\n')  # fmt: skip
+    folder.write("work.sh", '[ "$1" = short ] || until [ -e enough ]; do sleep 0.1; done\n')
+    run = folder.start("run", "--quiet", "--", "sh", "work.sh", "{}", ":::", "short", "long")
+    folder.wait_for(lambda: store(folder).exists() and given_back(folder), 100)
+    folder.write("enough", "")
+    run.communicate()
+    assert run.returncode == 0
+    (idle,) = given_back(folder)
+    assert idle["gone_us"] - idle["wanted_us"] >= 8_000_000  # no sooner: it was paid
+    assert idle["why"] == "idle at the end of a paid 10s"
+    explained = folder.tailrace("explain").stdout
+    assert "1 idle machine was given back at the end of a paid unit." in explained
+    report = Path(folder.tailrace("report").stdout.strip()).read_text()
+    assert "gone: idle at the end of a paid 10s" in report
+    assert replays(folder)
+
+
+def given_back(folder: Folder) -> list[dict]:
+    return [lease for lease in wanted(folder) if lease.get("idle")]
+
+
 def test_a_run_whose_machines_are_still_starting_can_be_interrupted_and_goes_on(folder: Folder):
     slow = '[pools.spot]\nstartup = "1h"\n'
     folder.write("tailrace.toml", slow)

@@ -206,7 +206,7 @@ def test_a_restart_forgets_neither_the_look_nor_what_was_given_back() -> None:
     assert given_back(stage) == [(1, IDLE)]
     for _ in range(2):
         stage.restart()
-        assert "1 of its machines is given back so far: idle" in stage.explain("bag 1")
+        assert "1 idle machine was given back at the end of a paid unit." in stage.explain("bag 1")
         stage.gone(1)
     stage.back("m2", "m3")
     for one in sent[1:]:

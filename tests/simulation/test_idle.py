@@ -41,7 +41,7 @@ class Watchman:
             return
         since = self._useless_us.setdefault(row.lease, now)
         units = row.billing.units(now - row.wanted_us)
-        ahead = row.billing.unit_us // 60  # when it is looked at
+        ahead = max(row.billing.unit_us // 60, 2_000_000)  # when it is looked at
         if row.billing.units(since + ahead - row.wanted_us) < units:
             self.told.append(f"lease {row.lease} idle since {since} entered a unit before {now}")
 

@@ -91,16 +91,12 @@ def _idle_leases(state: State, bag: Bag) -> list[str]:
     idle = sum(not fleet.busy(state, row) for row in paid)
     lines = []
     if idle and bag.runs:
-        lines.append(
-            f"{_machines(idle)} idle, and given back before another unit is paid unless work comes."
-        )
-    if bag.given_back:
-        lines.append(f"{_machines(bag.given_back)} given back so far: idle at a paid unit's end.")
+        are = "1 of its machines is" if idle == 1 else f"{idle} of its machines are"
+        lines.append(f"{are} idle, and given back before another unit is paid unless work comes.")
+    if (back := bag.given_back) > 0:
+        were = "1 idle machine was" if back == 1 else f"{back} idle machines were"
+        lines.append(f"{were} given back at the end of a paid unit.")
     return lines
-
-
-def _machines(count: int) -> str:
-    return "1 of its machines is" if count == 1 else f"{count} of its machines are"
 
 
 def _why_hungry(state: State, bag: Bag, now: int) -> list[str]:

@@ -13,6 +13,7 @@ from tailrace.scheduler.timers import Alarm
 
 LEAST_US = 10 * SECOND_US  # units that are shorter are looked at several at once
 FIRST_LOOK = 60  # when so small a part of the unit is left: of an hour, the last minute
+LEAST_AHEAD_US = 2 * SECOND_US  # a machine needs a moment to end
 LAST_LOOK = 3600  # later there is no time to give it back
 
 
@@ -26,7 +27,7 @@ def _next_look(row: LeaseRow, now: int) -> int:
     span = _span(row.billing)
     lasted = max(now - row.wanted_us, row.billing.minimum_us, 1)
     end = row.wanted_us + -(-lasted // span) * span
-    left, ahead = end - now, span // FIRST_LOOK
+    left, ahead = end - now, max(span // FIRST_LOOK, LEAST_AHEAD_US)
     if left > ahead:
         return end - ahead
     return end - left // 4 if left > span // LAST_LOOK else end + span - ahead
