@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import ask
+from tests.cli.conftest import Live, ask
 
 SECRET = "s" * 43
 NOWHERE = "http://127.0.0.1:9"  # the port of `discard`, where nobody listens
@@ -88,3 +88,16 @@ def test_tokens_are_made_and_listed_without_a_server(tmp_path: Path) -> None:
     refused = ask(tmp_path, "tokens", "--folder", folder, "add", "lab")
     assert refused.code == 2 and "--user, --admin or --pool" in refused.err
     assert ask(tmp_path, "tokens", "--folder", folder, "revoke", "7").code == 2
+
+
+def test_a_backup_is_the_whole_store_as_one_file(live: Live) -> None:
+    """Taken while its run goes on, it can be read alone, and says the same."""
+    assert ask(live.folder, "backup", "copies/store.db").code == 2
+    runs = live.folder / "copies" / ".tailrace"
+    runs.mkdir(parents=True)
+    told = ask(live.folder, "backup", str(runs / "store.db"))
+    assert told.code == 0 and told.out.startswith("1 bag in ")
+    assert [path.name for path in runs.iterdir()] == ["store.db"]
+    assert (runs / "store.db").stat().st_mode & 0o777 == 0o600
+    (copy,) = ask(live.folder / "copies", "status", "--json").json["bags"]
+    assert (copy["count"], copy["succeeded"], copy["state"]) == (5, 3, "interrupted")

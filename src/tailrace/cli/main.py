@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "serve": "Serve a group: others submit bags, machines elsewhere join.",
     "login": "Keep the server that commands ask.",
     "tokens": "Make, list and revoke the tokens of users and machines.",
+    "backup": "Copy the store, also while a server runs on it.",
     "simulate": "Run scenarios in the virtual world.",
     "replay": "Replay the journal and check that every decision comes out the same.",
     "init": "Write a commented bag file for a command.",
