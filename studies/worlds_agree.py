@@ -71,6 +71,7 @@ dispatch = {dispatch:.6f}
 [pools.spot]
 max = {case.machines}
 reliable = false
+calls = "worker"
 offset = {offset:.6f}
 startup = {{ law = "empirical", values = {startups} }}
 up = {{ law = "exponential", mean = {case.life_s}, at_least = {least:.6f} }}
@@ -149,7 +150,9 @@ class Observed(NamedTuple):
     lengths_s: list[float]  # of the naps
     lives_s: list[float]  # of each lease that might have been, from the start of its worker
     startups_s: dict[int, float]  # of each lease, from wanting it to its worker's first call
+    lived_s: dict[int, float]  # of each lease that failed, from its worker's first call
     begun_s: list[float]  # of those that failed, from wanting it until its life begins
+    ran_s: list[float]  # of each task, when it succeeded
     longer_s: list[float]  # each task than it slept
     between_s: list[float]  # each accepted attempt, neither running nor waiting for another
     lost: int  # attempts
@@ -223,11 +226,17 @@ def _observed(link: sqlite3.Connection, lengths: list[float], lives: list[float]
         lengths,
         lives,
         {one.lease: (one.up_us - one.wanted_us) / 1e6 for one in rented if one.up_us},
+        {
+            one.lease: (one.gone_us - one.up_us) / 1e6
+            for one in rented
+            if one.gone_us and one.up_us and FAILED in one.why
+        },
         [
             (one.gone_us - one.wanted_us) / 1e6 - lives[one.lease - 1]
             for one in rented
             if one.gone_us and FAILED in one.why
         ],
+        [row.run_us / 1e6 for row in sorted(good)],
         [row.run_us / 1e6 - lengths[row.task] for row in good],
         _between(rows),
         sum(row.outcome == "lost" for row in rows),
@@ -278,20 +287,22 @@ def _begun(observed: Sequence[Observed]) -> float:
 
 
 def same_fates(text: str, observed: Sequence[Observed]) -> list[float]:
-    """The makespan of each real run, simulated with its own lengths, start-ups and lives."""
-    scenario, begun = _read(text), _begun(observed)
+    """The makespan of each real run, simulated with its own run times, start-ups and lives."""
+    exact = "\n".join(line for line in text.splitlines() if not line.startswith("offset"))
+    scenario, begun = _read(exact), _begun(observed)
     return [_one(replace(scenario, events=_fates(run, begun)), 0)["makespan_s"] for run in observed]
 
 
 def _fates(run: Observed, begun: float) -> dict[str, array[float]]:
     mean = fmean(run.startups_s.values())
     startups = [run.startups_s.get(number + 1, mean) for number in range(len(run.lives_s))]
-    lives = [
+    drawn = [
         max(life + begun - startup, 0.0)
         for life, startup in zip(run.lives_s, startups, strict=True)
     ]
+    lives = [run.lived_s.get(number + 1, life) for number, life in enumerate(drawn)]
     known = {f"failure/spot/{number}/here": array("d", [life]) for number, life in enumerate(lives)}
-    known["bag/1/lengths"] = array("d", run.lengths_s)
+    known["bag/1/lengths"] = array("d", run.ran_s)
     known["startup/spot"] = array("d", startups)
     return known
 

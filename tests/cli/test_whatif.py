@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.cli.conftest import Live, ask, clean_environment, tailrace
 
 from tailrace.bag.tables import read_toml
@@ -22,7 +24,8 @@ from tailrace.cli.scenariofile import ScenarioFile, key_of
 from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pool
 from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
 from tailrace.server.occupancy import Held, Occupancy, occupancy
-from tailrace.simulation.laws import Empirical, Exponential, Law
+from tailrace.server.paces import paces
+from tailrace.simulation.laws import Constant, Empirical, Exponential, Law, Uniform
 from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario
 
@@ -30,14 +33,14 @@ from tailrace.simulation.scenario import Scenario
 def measured(terms: Terms, pool: Pool | None = None, **facts: Any) -> MeasuredRun:
     found: dict[str, Any] = {
         "machines": 0, "capacity": {"cores": 2000, "memory": 1 << 30}, "slots": 2, "slope": 1.0,
-        "slot": Occupancy(4000, 30_000), "startup_us": [200_000], "lifetimes": [],
-        "never_up_us": [], **facts,
+        "slot": Occupancy(4000, 30_000), "startup_us": [200_000], "ending_us": [], "paces": [1.0],
+        "lifetimes": [], "never_up_us": [], **facts,
     }  # fmt: skip
     return MeasuredRun(
         bag=1, terms=terms, pools=[MeasuredPool(terms=pool or Pool("local"), **found)],
-        run_us=[100_000 * n for n in range(1, 12)], failed_run_us=[], failing_tasks=0.0,
-        failing_attempts=0.0, attempts=11, done=11, failed=0, makespan_us=None, paused_us=0,
-        spent={},
+        run_us={n: 100_000 * n for n in range(1, min(terms.count, 12))} or {0: 100_000},
+        failing=[], failing_attempts=0.0, attempts=11, done=11, failed=0, makespan_us=None,
+        paused_us=0, spent={},
     )  # fmt: skip
 
 
@@ -57,7 +60,7 @@ REPLICATION = st.sampled_from((None, Strategy("wqr", {"most": 3}), Strategy("wqr
 
 @given(
     name=NAMES.filter(lambda name: name.isprintable() and bool(name.strip())),
-    count=st.integers(1, 10**6),
+    count=st.integers(1, 1000),
     retries=st.builds(Retries, *[st.integers(0, 9)] * 5),
     budget=AMOUNTS,
     deadline_us=TIMES,
@@ -103,7 +106,7 @@ def test_the_terms_of_a_pool_come_back_as_they_were(
     wanted = pool if billing.price else Pool(**{**_fields(pool), "billing": free.billing})
     assert found.terms == wanted
     assert found.startup.mean() == 0.2
-    assert (found.cores, found.slots, found.type.offset_s) == (2, 2, 0.004)
+    assert (found.cores, found.slots, found.type.offset) == (2, 2, Constant(0.004))
 
 
 def _fields(pool: Pool) -> dict[str, Any]:
@@ -129,7 +132,39 @@ def test_needs_other_than_cores_are_told_as_slots(tmp_path: Path) -> None:
     terms = Terms(3, needs={"cores": 1000, "memory": 1 << 29})
     scenario = read(measured(terms, capacity={"cores": 8000, "memory": 1 << 30}), tmp_path)
     assert scenario.pools[0].slots == 2
-    assert isinstance(scenario.bags[0].lengths, Empirical)
+
+
+def test_each_task_keeps_its_own_time_and_only_the_others_are_drawn(tmp_path: Path) -> None:
+    run = replace(measured(Terms(14)), failing=[3, 5])
+    tasks = read(run, tmp_path).bags[0]
+    known = {n: round(s, 6) for n, s in enumerate(tasks.lengths.seconds) if not math.isnan(s)}
+    assert known == {n: us / 1e6 for n, us in run.run_us.items()} and len(known) == 11
+    assert isinstance(tasks.lengths.others, Empirical) and tasks.terms.count == 14
+    assert tasks.failing.known == (3, 5) and tasks.failing.tasks == pytest.approx(2 / 11)
+
+
+def test_what_scatters_is_drawn_and_a_slow_machine_is_itself(tmp_path: Path) -> None:
+    """Few start-ups say little of the next one; the second machine of the run is the slow one."""
+    slot = Occupancy(10_000, 0, (-4000, -1000, 0, 1000, 4000))
+    facts = {"startup_us": [200_000, 300_000], "ending_us": [50_000], "paces": [1.0, 4.0, 1.0]}
+    scenario = read(measured(Terms(3), slot=slot, **facts), tmp_path)
+    pool = scenario.pools[0]
+    assert pool.startup == Uniform(0.133333, 0.4) and pool.ending == Uniform(0.025, 0.075)
+    assert pool.type.offset.mean() == pytest.approx(0.01) and pool.type.offset.sd() > 0.002
+    assert scenario.events is not None and list(scenario.events["spread/local"]) == [1, 4, 1]
+    assert pool.type.spread.mean() == pytest.approx(2)
+
+
+TIMES_AT = {"a": [100, 120, 90, 110, 130, 80] * 5, "b": [90, 110, 100, 120, 80] * 6}
+
+
+def test_only_a_machine_that_is_clearly_slower_is_taken_for_slow() -> None:
+    """Not one that had few tasks, nor one whose tasks differ as much among themselves."""
+    assert paces(TIMES_AT) == {"a": 1.0, "b": 1.0}
+    assert paces({**TIMES_AT, "c": [6000]})["c"] == 1.0
+    slow = paces({**TIMES_AT, "c": [400, 480, 360, 440, 520, 320]})
+    assert slow["c"] == pytest.approx(4.1, rel=0.1) and slow["a"] == 1.0
+    assert paces({}) == {} and paces({"a": [5] * 9}) == {"a": 1.0}
 
 
 @given(st.integers(1, 4), st.integers(0, 50_000), st.data())
@@ -143,7 +178,7 @@ def test_the_time_between_tasks_is_found_again(
         place = free.index(min(free))
         free[place] += run + between
         held.append(Held(0, free[place], run))
-    assert occupancy([held], slots) == pytest.approx((between, 0), abs=5)
+    assert occupancy([held], slots)[:2] == pytest.approx((between, 0), abs=5)
 
 
 def test_the_way_to_the_machine_is_told_from_the_time_between_tasks() -> None:
@@ -153,9 +188,15 @@ def test_the_way_to_the_machine_is_told_from_the_time_between_tasks() -> None:
         run, sent = 100_000 + 7_000 * place, 0 if place < 12 else now
         now += (0 if place < 12 else 30_000) + run + 4_000
         held.append(Held(sent, now, run))
-    assert occupancy([held], 1) == pytest.approx((4_000, 30_000), abs=5)
-    assert occupancy([held[12:]], 1) == (34_000, 0)
-    assert occupancy([], 2) == (0, 0)
+    assert occupancy([held], 1)[:2] == pytest.approx((4_000, 30_000), abs=5)
+    assert occupancy([held[12:]], 1) == (34_000, 0, (0, 0, 0, 0, 0))
+    assert occupancy([], 2) == (0, 0, ())
+
+
+def test_the_time_between_tasks_scatters_as_it_did() -> None:
+    held = [Held(10**6 * n, 10**6 * n + 1000 + n * 10, 1000) for n in range(101)]
+    found = occupancy([held], 1)
+    assert found.scatter_us == (-400, -200, 0, 200, 400) and sum(found.scatter_us) == 0
 
 
 def test_a_run_is_simulated_as_the_file_made_of_it(swept: Path, tmp_path: Path) -> None:

@@ -24,7 +24,15 @@ from tailrace.simulation.files import Files, Saving
 from tailrace.simulation.laws import Constant, Exponential, Uniform
 from tailrace.simulation.lives import Hours, Recorded
 from tailrace.simulation.record import UNKNOWN
-from tailrace.simulation.scenario import Detection, Machines, News, Scenario, Stopping, Tasks
+from tailrace.simulation.scenario import (
+    Calling,
+    Detection,
+    Machines,
+    News,
+    Scenario,
+    Stopping,
+    Tasks,
+)
 from tailrace.simulation.sites import LinkTerms, Network, Site, SiteOutages, Store
 from tailrace.simulation.workload import draw_lengths
 from tailrace.simulation.world import World
@@ -49,6 +57,7 @@ NEEDS = st.sampled_from([
     {"cores": 1000}, {"cores": 1000}, {"cores": 400}, {"cores": 250, "memory": MB},
 ])  # fmt: skip
 LIFETIMES = st.sampled_from([None, Recorded((((20 * SECOND, 30 * SECOND),), ()))])
+ENDINGS = st.sampled_from([None, Constant(0.5)])
 SITES = st.sampled_from([("there",), ("here", "there")])
 HOURS = st.sampled_from([None, None, Hours(0.005, 0.01, tuple(range(7)))])  # 18 s to 36 s
 
@@ -71,6 +80,7 @@ def pools(draw: Any, name: str) -> Machines:
         failures=draw(LIVES), owner_hours=draw(HOURS), trace=draw(LIFETIMES),
         load=draw(CHANGES), pace=draw(CHANGES), sites=draw(SITES), link=draw(LINKS),
         detection=draw(st.sampled_from([Detection.REPORTED, Detection.SILENT])),
+        calls=draw(st.sampled_from(Calling)), ending=draw(ENDINGS),
     )  # fmt: skip
 
 

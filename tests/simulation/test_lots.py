@@ -29,6 +29,21 @@ def test_lengths_come_from_a_column_in_its_order(tmp_path: Path) -> None:
     assert done_s(run(text + "tasks = 2", tmp_path)) == [7.5, 9.5]
 
 
+def test_tasks_without_a_length_of_their_own_are_drawn(tmp_path: Path) -> None:
+    """Task 1 has no value, task 3 no row; those that are known fail only if they are known to."""
+    (tmp_path / "runs.csv").write_text("task,seconds\n0,7.5\n1,\n2,4\n")
+    text = (
+        "[pools.g]\nmachines = 1\n[bags.b]\nlength = 100\n"
+        'lengths = { file = "runs.csv", column = "seconds" }\n'
+    )
+    assert done_s(run(text, tmp_path)) == [7.5, 107.5, 111.5]
+    known = run(text + "tasks = 4\nfailing = { known = [2, 9], tasks = 1 }", tmp_path)
+    assert known.records[0].succeeded == 1 and len(known.records[0].done) == 4
+    with pytest.raises(BadInput, match="seconds is empty") as caught:
+        run(text.replace("length = 100\n", ""), tmp_path)
+    assert (caught.value.file, caught.value.line) == ("runs.csv", 3)
+
+
 def test_a_log_of_jobs_gives_run_times_and_submit_times(tmp_path: Path) -> None:
     write_log(tmp_path / "log.swf", [(0, 50, 1), (100, 60, 4), (130, 5, 2)])
     world = run(LOG + 'jobs = "log.swf"', tmp_path)
@@ -54,7 +69,8 @@ def test_processors_of_a_log_are_needs_and_fill_a_machine(tmp_path: Path) -> Non
         ('lengths = { file = "x.csv" }', "lengths lacks column", 6),
         ('lengths = [1, 2]\narrivals = { process = "listed", times = [0] }', "only 1 come", 7),
         ("tasks = 1", "bag b has no length", 5),
-        ('length = "1m"\nlengths = [3]', "length and lengths are both given", 7),
+        ('length = "1m"\njobs = "a.swf"', "length and jobs are both given", 7),
+        ("lengths = [3]\nfailing.known = [-1]", "-1 is not the number of a task", 7),
         ('jobs = "a.swf"\narrivals = "at once"', "arrivals beside jobs", 7),
         ('length = "1m"\ntasks = 2\nneeds = { cores = 9 }', "no machine has room", 5),
     ],

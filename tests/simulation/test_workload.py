@@ -13,8 +13,8 @@ from tailrace.simulation.workload import REFERENCE, MachineType, Workload, draw_
 
 TYPES = {
     "reference": REFERENCE,
-    "fast": MachineType(slope=0.25, offset_s=2.0),
-    "odd": MachineType(2.0, 1.0, noise=Lognormal.with_mean_sd(1.0, 0.1)),
+    "fast": MachineType(slope=0.25, offset=Constant(2.0)),
+    "odd": MachineType(2.0, Constant(1.0), noise=Lognormal.with_mean_sd(1.0, 0.1)),
     "mixed": MachineType(spread=Uniform(0.8, 1.2)),
 }
 
@@ -39,11 +39,20 @@ def test_another_type_follows_its_line() -> None:
 
 def test_noise_scatters_around_the_line_and_belongs_to_the_task() -> None:
     bag = workload(count=20_000)
-    ratio = bag.seconds("odd") / TYPES["odd"].line(bag.lengths)
+    ratio = bag.seconds("odd") / (2.0 * bag.lengths + 1.0)
     assert ratio.mean() == pytest.approx(1.0, abs=0.005)
     assert ratio.std() == pytest.approx(0.1, abs=0.005)
     assert abs(np.corrcoef(ratio, bag.lengths)[0, 1]) < 0.03
     assert bag.run_us(3, "odd", 0) == bag.run_us(3, "odd", 99)
+
+
+def test_an_offset_that_scatters_belongs_to_the_task() -> None:
+    streams = Streams(1)
+    types = {"far": MachineType(offset=Uniform(-0.5, 1.5))}
+    bag = Workload(draw_lengths(Constant(3.0), 5000, streams), types, streams)
+    times = bag.seconds("far")
+    assert (times.min() >= 2.5, times.max() <= 4.5, len(set(times.tolist()))) == (True, True, 5000)
+    assert times.mean() == pytest.approx(3.5, abs=0.03)
 
 
 def test_machines_of_a_type_differ_by_a_factor_of_their_own() -> None:
@@ -85,7 +94,7 @@ def test_a_million_lengths_are_one_array() -> None:
 
 def test_no_task_takes_less_than_nothing() -> None:
     streams = Streams(1)
-    types = {"odd": MachineType(offset_s=-10.0)}
+    types = {"odd": MachineType(offset=Constant(-10.0))}
     bag = Workload(draw_lengths(Constant(3.0), 4, streams), types, streams)
     assert bag.run_us(0, "odd", 0) == 1
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from tailrace.bag.needs import ONE_CORE, THOUSANDTHS
@@ -41,6 +42,9 @@ class ScenarioFile:
         travel_us = max(pool.slot.travel_us for pool in run.pools)
         if travel_us:
             yield _line("dispatch", travel_us / SECOND, "unless a task lies ready on its host")
+        if any(len(set(pool.paces)) > 1 for pool in run.pools):
+            file = self._table("machines", "what,number,value", _machines(run.pools))
+            yield _line("events", _text(file), "machines that are themselves")
         for pool in run.pools:
             yield f"\n[pools.{_key(pool.terms.name)}]"
             yield from self._pool(pool, run.terms)
@@ -57,16 +61,23 @@ class ScenarioFile:
         yield from _size(pool, terms)
         yield from _price(pool.terms.billing)
         yield from _terms(pool.terms)
+        yield _line("calls", '"worker"', "also while it is busy, as real workers do")
         if pool.startup_us:
-            law = self._law(pool.startup_us, f"{pool.terms.name}-startup", "startup_s")
+            law = self._of_few(pool.startup_us, f"{pool.terms.name}-startup", "startup_s")
             yield _line("startup", law, "as measured, from wanting a machine to its first call")
+        if any(pool.ending_us):
+            law = self._of_few(pool.ending_us, f"{pool.terms.name}-ending", "ending_s")
+            yield _line("ending", law, "as measured, from giving it back until it was gone")
         if pool.never_up_us:
             yield from self._never_up(pool)
         yield from _life(pool.lifetimes)
         if pool.slope != 1:
             yield _line("slope", f"{pool.slope:.6g}", "run times beside those of all pools")
-        if pool.slot.between_us:
-            yield _line("offset", pool.slot.between_us / SECOND, "between two tasks on one slot")
+        if len(set(pool.paces)) > 1:
+            law = f'{{ law = "empirical", values = [{_paces(pool)}] }}'
+            yield _line("spread", law, "some machines are slower than others")
+        if pool.slot.between_us or pool.slot.scatter_us:
+            yield _line("offset", _offset(pool), "between two tasks on one slot")
 
     def _never_up(self, pool: MeasuredPool) -> Iterator[str]:
         missed = pool.never_up_us
@@ -75,13 +86,27 @@ class ScenarioFile:
         yield _line("never_up.share", f"{len(missed) / leases:.6g}", note)
         yield f"never_up.after = {self._law(missed, f'{pool.terms.name}-never-up', 'gone_s')}"
 
+    def _of_few(self, values_us: Sequence[int], name: str, column: str) -> str:
+        """The fewer there are, the further may the next one lie from all of them."""
+        count = len(values_us)
+        if count > INLINE:
+            return self._law(values_us, name, column)
+        low = round(min(values_us) * count / (count + 1))
+        high = round(max(values_us) * (count + 2) / (count + 1))
+        return f'{{ law = "uniform", from = {_seconds(low)}, to = {_seconds(high)} }}'
+
     def _law(self, values_us: Sequence[int], name: str, column: str) -> str:
-        seconds = [f"{us / SECOND:.6f}" for us in values_us]
+        seconds = list(map(_seconds, values_us))
         if len(seconds) <= INLINE:
             return f'{{ law = "empirical", values = [{", ".join(seconds)}] }}'
-        file = f"{self._stem}-{re.sub(r'[^A-Za-z0-9_.-]+', '-', name)}.csv"
-        self.tables[file] = "\n".join([column, *seconds]) + "\n"
+        file = self._table(name, column, seconds)
         return f'{{ law = "empirical", file = {_text(file)}, column = "{column}" }}'
+
+    def _table(self, name: str, head: str, rows: Iterable[str]) -> str:
+        """The name of its file."""
+        file = f"{self._stem}-{re.sub(r'[^A-Za-z0-9_.-]+', '-', name)}.csv"
+        self.tables[file] = "\n".join([head, *rows]) + "\n"
+        return file
 
     # the bag
 
@@ -90,14 +115,26 @@ class ScenarioFile:
         if key_of(terms.name) != terms.name:
             yield _line("name", _text(terms.name))
         yield _line("tasks", terms.count)
-        yield f"length = {self._law(run.run_us or run.failed_run_us, 'times', 'run_s')}"
-        yield _line("draw", '"independent"', '"even": the very tasks that were measured')
-        if run.failed_run_us:
-            yield _line("failing.tasks", f"{run.failing_tasks:.6g}", "they fail whenever tried")
-            yield f"failing.length = {self._law(run.failed_run_us, 'failed', 'run_s')}"
+        yield from self._lengths(run)
+        if run.failing:
+            share = f"{len(run.failing) / len(run.run_us):.6g}"
+            yield f"failing.known = {_numbers(run.failing)}"
+            yield _line("failing.tasks", share, "of those without a length of their own")
         if run.failing_attempts:
             yield _line("failing.attempts", f"{run.failing_attempts:.6g}", "of the other tasks")
         yield from _rules(terms)
+
+    def _lengths(self, run: MeasuredRun) -> Iterator[str]:
+        """Task i has its own; those that have none yet, and more of them, are drawn."""
+        own, count = run.run_us, run.terms.count
+        law = self._law(list(own.values()), "times", "run_s")
+        if len(own) == count <= INLINE:
+            yield f"lengths = [{', '.join(_seconds(own[task]) for task in range(count))}]"
+        else:
+            told = (_seconds(own[task]) if task in own else "" for task in range(count))
+            file = self._table("tasks", "task,run_s", map("{},{}".format, range(count), told))
+            yield f'lengths = {{ file = {_text(file)}, column = "run_s" }}'
+        yield f"length = {law}"
 
 
 def key_of(name: str) -> str:
@@ -114,9 +151,36 @@ def _text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _seconds(us: int) -> str:
+    return f"{us / SECOND:.6f}"
+
+
+def _numbers(tasks: Sequence[int]) -> str:
+    """Many of them on lines of their own."""
+    return "[" + "\n  ".join(wrap(", ".join(map(str, tasks)), 96)) + "]"
+
+
 def _line(key: str, value: Any, note: str = "") -> str:
     line = f"{key} = {value}"
     return f"{line:<{NOTE_AT}} # {note}" if note else line
+
+
+def _machines(pools: Iterable[MeasuredPool]) -> Iterator[str]:
+    for pool in pools:
+        if len(set(pool.paces)) > 1:
+            for number, pace in enumerate(pool.paces):
+                yield f"spread/{pool.terms.name},{number},{pace:.6g}"
+
+
+def _paces(pool: MeasuredPool) -> str:
+    return ", ".join(f"{pace:.6g}" for pace in pool.paces)
+
+
+def _offset(pool: MeasuredPool) -> str:
+    values = [_seconds(pool.slot.between_us + us) for us in pool.slot.scatter_us]
+    if not values:
+        return _seconds(pool.slot.between_us)
+    return f'{{ law = "empirical", values = [{", ".join(values)}] }}'
 
 
 def _size(pool: MeasuredPool, terms: Terms) -> Iterator[str]:

@@ -63,7 +63,7 @@ def measured(run: Path, bag: str | None) -> MeasuredRun:
     with stored(run) as here:
         facts = choose(here, bag)
         found = measure(here.link, facts.bag)
-    if not (found.run_us or found.failed_run_us):
+    if not found.run_us:
         raise BadInput(
             f"no task of bag {found.bag} has ended: nothing was measured",
             remedy="Name another with --bag, or let it run for a while.",

@@ -22,6 +22,7 @@ from tailrace.server import bills, reading
 from tailrace.server.link import Link
 from tailrace.server.occupancy import Held, Occupancy, occupancy
 from tailrace.server.outages import Span, outages, together_us
+from tailrace.server.paces import paces
 
 FAILURES = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT, Outcome.HOST_FAILED)
 
@@ -41,6 +42,8 @@ class MeasuredPool(msgspec.Struct, frozen=True, kw_only=True):
     slope: float  # its run times beside those of all pools
     slot: Occupancy  # beyond the run times
     startup_us: list[int]  # of each lease that came up
+    ending_us: list[int]  # of each that was given back, until it was gone
+    paces: list[float]  # of each machine, as they came: how many times as long its tasks took
     lifetimes: list[Lifetime]
     never_up_us: list[int]  # how long each lease lasted that had no first call
 
@@ -49,9 +52,8 @@ class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
     bag: int
     terms: Terms
     pools: list[MeasuredPool]
-    run_us: list[int]  # of each task that succeeded, as on a machine of slope 1
-    failed_run_us: list[int]  # of each that failed for good, in its last attempt
-    failing_tasks: float  # the share of tasks that fail whenever they are tried
+    run_us: dict[int, int]  # of each task with a result, as on a machine of slope 1
+    failing: list[int]  # those of them that failed for good
     failing_attempts: float  # and of attempts of the others
     attempts: int
     done: int
@@ -78,18 +80,20 @@ def measure(link: Link, bag: int) -> MeasuredRun:
     leases = {lease.lease: lease for lease in bills.leases(link, bag)}
     settled = _settled(link, bag)
     slopes = _slopes(settled, hosts)
-    failing = {index for index, _, _, outcome in settled if outcome != Outcome.SUCCEEDED}
-    lengths = [(index, round(us / slopes[hosts[host].pool])) for index, host, us, _ in settled]
+    pace = _paces(settled, hosts)
+    failing = [index for index, _, _, outcome in settled if outcome != Outcome.SUCCEEDED]
     down = list(outages(link))
     paused = _paused_us(link, row, down)
     return MeasuredRun(
         bag=bag,
         terms=row.terms,
-        pools=list(_pools(link, row.terms, attempts, hosts, leases, slopes, down)),
-        run_us=[us for index, us in lengths if index not in failing],
-        failed_run_us=[us for index, us in lengths if index in failing],
-        failing_tasks=len(failing) / len(settled) if settled else 0.0,
-        failing_attempts=_share_failing(attempts, failing),
+        pools=list(_pools(link, row.terms, attempts, hosts, leases, slopes, pace, down)),
+        run_us={
+            index: round(us / slopes[hosts[host].pool] / pace[host])
+            for index, host, us, _ in settled
+        },
+        failing=failing,
+        failing_attempts=_share_failing(attempts, set(failing)),
         attempts=len(attempts),
         done=facts.done,
         failed=facts.failed,
@@ -154,6 +158,14 @@ def _slopes(
     return {pool: 1.0 if alone else _mean(many) / every for pool, many in times_in.items()}
 
 
+def _paces(settled: list[tuple[int, str, int, str]], hosts: dict[str, HostRow]) -> dict[str, float]:
+    """By host, beside the others of its pool."""
+    there: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for _, host, run_us, _ in settled:
+        there[hosts[host].pool][host].append(run_us)
+    return {host: pace for pool in there.values() for host, pace in paces(pool).items()}
+
+
 def _mean(values: Iterable[int]) -> float:
     found = list(values)
     return sum(found) / len(found) if found else 0.0
@@ -175,12 +187,14 @@ def _pools(
     hosts: dict[str, HostRow],
     leases: dict[int, LeaseRow],
     slopes: dict[str, float],
+    pace: dict[str, float],
     down: list[Span],
 ) -> Iterable[MeasuredPool]:
     """Those that did something for the bag: of the others nothing is known."""
     known = _terms(link)
     used = dict.fromkeys(hosts[a.host].pool for a in attempts)
-    died = _died(link, leases)
+    let_end = _let_end(link)
+    died = {n for n, row in leases.items() if n not in let_end and row.gone_us is not None}
     for name in used:
         own = [lease for lease in leases.values() if lease.pool == name]
         theirs = [a for a in attempts if hosts[a.host].pool == name]
@@ -196,6 +210,8 @@ def _pools(
             slope=slopes.get(name, 1.0),
             slot=slot,
             startup_us=_startups(own, attempts, slot),
+            ending_us=list(_endings(own, let_end)),
+            paces=[pace.get(host, 1.0) for host in (*free, *(x.host for x in own))],
             lifetimes=[_lifetime(x, x.lease in died, down) for x in own if x.up_us is not None],
             never_up_us=[us for x in own if (us := _missed_us(x, died, down)) is not None],
         )
@@ -208,6 +224,13 @@ def _startups(leases: list[LeaseRow], attempts: list[Attempt], slot: Occupancy) 
     came = [(x.wanted_us, x.up_us - x.wanted_us) for x in leases if x.up_us is not None]
     first_us = attempts[0].sent_us
     return [us + warming if wanted_us <= first_us else us for wanted_us, us in came]
+
+
+def _endings(leases: list[LeaseRow], let_end: dict[int, int]) -> Iterator[int]:
+    """From giving a machine back until it is gone, and paid no more."""
+    for lease in leases:
+        if lease.gone_us is not None and lease.lease in let_end:
+            yield lease.gone_us - let_end[lease.lease]
 
 
 def _warming_us(attempts: list[Attempt], slot: Occupancy) -> int:
@@ -251,14 +274,14 @@ def _held(attempts: list[Attempt]) -> list[list[Held]]:
     return list(by_machine.values())
 
 
-def _died(link: Link, leases: dict[int, LeaseRow]) -> set[int]:
-    """Those that were gone before we let them end."""
-    let_end = set()
-    for (body,) in link.execute("SELECT body FROM feed WHERE kind = 'lease'"):
+def _let_end(link: Link) -> dict[int, int]:
+    """When, by lease; those that were gone before that have died."""
+    found = {}
+    for at_us, body in link.execute("SELECT at_us, body FROM feed WHERE kind = 'lease'"):
         told = msgspec.json.decode(body)
         if told["state"] == "ending":
-            let_end.add(told["lease"])
-    return {n for n, row in leases.items() if n not in let_end and row.gone_us is not None}
+            found[told["lease"]] = at_us
+    return found
 
 
 def _missed_us(lease: LeaseRow, died: set[int], down: list[Span]) -> int | None:

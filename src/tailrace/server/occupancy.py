@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
 ENOUGH = 5_000  # attempts: more would not say it better
 HALVINGS = 30
 MANY = 3  # tasks for each slot
+FEW = 5
 
 
 class Held(NamedTuple):
@@ -33,6 +34,7 @@ class Held(NamedTuple):
 class Occupancy(NamedTuple):
     between_us: int
     travel_us: int
+    scatter_us: tuple[int, ...] = ()  # by how much it is more or less for some, in all nothing
 
 
 class Stretch(NamedTuple):
@@ -49,10 +51,20 @@ def occupancy(machines: list[list[Held]], slots: int) -> Occupancy:
     beyond = float(median(alone)) if alone else 0.0
     long = [one for stretches in every for one in stretches if len(one.held) >= MANY * slots]
     if not long:
-        return Occupancy(round(beyond), 0)
+        return Occupancy(round(beyond), 0, _scatter_us(alone))
     total = sum(len(one.held) * _between(one, slots, beyond) for one in long)
     between = total / sum(len(one.held) for one in long)
-    return Occupancy(round(between), round(max(beyond - between, 0.0)))
+    return Occupancy(round(between), round(max(beyond - between, 0.0)), _scatter_us(alone))
+
+
+def _scatter_us(beyond: list[int]) -> tuple[int, ...]:
+    """A few that stand for all, without the most extreme ones."""
+    if len(beyond) < FEW:
+        return ()
+    ascending = sorted(beyond)
+    chosen = [ascending[(2 * n + 1) * len(beyond) // (2 * FEW)] for n in range(FEW)]
+    middle = round(fmean(chosen))
+    return tuple(us - middle for us in chosen)
 
 
 def _alone_us(stretches: list[Stretch], slots: int) -> Iterator[int]:

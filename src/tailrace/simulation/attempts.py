@@ -8,6 +8,7 @@ from tailrace.bag.needs import ONE_CORE, THOUSANDTHS, Amounts
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.decisions import Assign, Drop
 from tailrace.scheduler.events import Ended, Measured
+from tailrace.simulation.calling import Calls
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.failing import failing_of, failure
@@ -15,7 +16,7 @@ from tailrace.simulation.host import Sent, SimulatedHost
 from tailrace.simulation.job import Job
 from tailrace.simulation.progress import Progressing
 from tailrace.simulation.record import Record
-from tailrace.simulation.scenario import Machines, Scenario
+from tailrace.simulation.scenario import Calling, Machines, Scenario
 from tailrace.simulation.telling import Teller
 
 SUCCEEDED, TASK_FAILED = Outcome.SUCCEEDED, Outcome.TASK_FAILED
@@ -53,7 +54,9 @@ class Attempts:
         host = self._hosts.get(new.host)
         if host is None:
             return  # it is gone, and the news is on its way
-        if host.many:
+        if host.calls is not None:
+            host.calls.answered()
+        elif host.many:
             self._teller.served[host.name] = host
         sent = Sent(new.attempt, new.bag, new.index, host)
         run_us, needs = host.works[new.bag - 1][new.index], self._needs[new.bag - 1]
@@ -87,6 +90,8 @@ class Attempts:
         sent.began_us = -1
         if host.machine.up:
             host.waiting[sent.attempt] = job
+            if host.calls is not None:
+                host.calls.stocked()
         else:
             del host.attempts[sent.attempt]
             host.forgotten[sent.attempt] = job
@@ -116,15 +121,30 @@ class Attempts:
         outcome, measured = SUCCEEDED, Measured(ran, 0)
         if self._failing and self._fails(sent):
             outcome, measured = TASK_FAILED, failure(ran)
-        self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, measured))
+        ended = Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, measured)
+        if host.calls is not None:
+            host.calls.ended(ended, job)
+            return
+        self._report(ended)
         if not host.warned:
+            self._report(host.offer)
+
+    def equip(self, host: SimulatedHost) -> None:
+        """With a worker, if its pool says so."""
+        if host.pool.calls is Calling.WORKER:
+            host.calls = Calls(host, self._engine, self._report, self._dispatch_us)
+
+    def offer(self, host: SimulatedHost) -> None:
+        """With all that it has to say."""
+        if host.calls is not None:
+            host.calls.call()
+        elif not host.warned:
             self._report(host.offer)
 
     def freed(self, host: SimulatedHost) -> None:
         """Something works no more there, though it has not ended yet."""
         self._begin_next(host)
-        if not host.warned:
-            self._report(host.offer)
+        self.offer(host)
 
     def refused(self, job: Job) -> None:
         """There was no room for its output."""
@@ -150,6 +170,8 @@ class Attempts:
 
     def hand_back(self, host: SimulatedHost) -> None:
         """All that a host runs which is about to go."""
+        if host.calls is not None:
+            host.calls.call()
         for job in list(host.attempts.values()):
             self._end_early(host, job, Outcome.PREEMPTED)
 
@@ -175,6 +197,8 @@ class Attempts:
         """All that a host has which goes; nobody is told yet."""
         for job in host.attempts.values():
             self._call_off(job.tag)
+        if host.calls is not None:
+            host.calls.lost()
         host.forgotten.update(host.attempts)
         host.attempts.clear()
         host.waiting.clear()

@@ -13,8 +13,8 @@ from tailrace.simulation.samples import Cell, read_columns
 # Family of names: what stands second in them.
 FAMILIES = {
     "bag": "bag", "arrivals": "bag", "machines": "pool", "speed": "pool", "spread": "pool",
-    "startup": "pool", "never_up": "pool", "returns": "pool", "failure": "pool", "owner": "pool",
-    "changes": "pool", "news": "", "site": "",
+    "startup": "pool", "ending": "pool", "never_up": "pool", "returns": "pool",
+    "failure": "pool", "owner": "pool", "changes": "pool", "news": "", "site": "",
 }  # fmt: skip
 
 

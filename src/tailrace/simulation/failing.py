@@ -9,15 +9,20 @@ from tailrace.scheduler.events import Measured
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.laws import Floats
 from tailrace.simulation.scenario import Tasks
-from tailrace.simulation.workload import draw_lengths, evenly
+from tailrace.simulation.workload import Given, draw_lengths, evenly
 
 TEXT = "it fails in this scenario"
 
 
 def always_failing(tasks: Tasks, streams: Streams) -> NDArray[np.bool_]:
     """Of each task of the bag, whether it fails whenever it is tried."""
-    u = streams.stream("failing tasks").array(tasks.terms.count)
-    return np.asarray((evenly(u) if tasks.even else u) < tasks.failing.tasks)
+    count, failing = tasks.terms.count, tasks.failing
+    u = streams.stream("failing tasks").array(count)
+    found = np.asarray((evenly(u) if tasks.even else u) < failing.tasks)
+    if failing.known is not None and isinstance(tasks.lengths, Given):
+        found &= ~tasks.lengths.knows(count)
+        found[[task for task in failing.known if task < count]] = True
+    return found
 
 
 def task_lengths(tasks: Tasks, streams: Streams) -> Floats:
@@ -56,5 +61,5 @@ def failing_of(bags: tuple[Tasks, ...], streams: Streams) -> dict[int, Failing]:
     return {
         number: Failing(tasks, streams.below("bag", number))
         for number, tasks in enumerate(bags, 1)
-        if tasks.failing.tasks or tasks.failing.attempts
+        if tasks.failing.tasks or tasks.failing.attempts or tasks.failing.known
     }

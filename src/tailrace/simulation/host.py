@@ -6,6 +6,7 @@ from typing import Any
 
 from tailrace.bag.needs import Amounts
 from tailrace.scheduler.events import Offer
+from tailrace.simulation.calling import Calls
 from tailrace.simulation.job import Job
 from tailrace.simulation.life import Presence
 from tailrace.simulation.machine import Machine
@@ -15,9 +16,9 @@ from tailrace.simulation.single import SingleMachine
 
 class SimulatedHost:
     __slots__ = (
-        "attempts", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine", "many",
-        "name", "number", "offer", "pool", "presence", "site", "speed", "waiting", "warned",
-        "works",
+        "attempts", "calls", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine",
+        "many", "name", "number", "offer", "pool", "presence", "site", "speed", "waiting",
+        "warned", "works",
     )  # fmt: skip
 
     def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
@@ -30,6 +31,7 @@ class SimulatedHost:
         self.site = pool.sites[number % len(pool.sites)] if pool.sites else None
         self.lent: dict[str, int] = {}
         self.many = True  # attempts at once, perhaps
+        self.calls: Calls | None = None  # of its worker, if it has one
         self.speed = 1.0
         self.machine: Machine | SingleMachine
         self.presence: Presence

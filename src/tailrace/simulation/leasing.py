@@ -31,12 +31,22 @@ class Leasing:
             name: streams.stream("startup", name).durations(machines.startup)
             for name, machines in self._pools.items()
         }
+        self._endings = {
+            name: streams.stream("ending", name).durations(machines.ending)
+            for name, machines in self._pools.items()
+            if machines.ending is not None
+        }
+        self.last_gone_us = 0  # when the last is gone that was given back
         self._never_up = {
             name: _misfortune(machines.never_up, streams.below("never_up", name))
             for name, machines in self._pools.items()
             if machines.never_up is not None
         }
         population.on_lease_lost = self._over
+
+    @property
+    def ends_slowly(self) -> bool:
+        return bool(self._endings)
 
     def acquire(self, call: Acquire) -> None:
         up = self._engine.now + self._starts[call.pool]()
@@ -66,7 +76,10 @@ class Leasing:
     def release(self, call: Release) -> None:
         host = self._leased.get(call.lease)
         if host is not None:
-            self._engine.put(self._engine.now, Rank.LIFE, self._end, host)
+            draw = self._endings.get(host.pool.terms.name)
+            gone_us = self._engine.now + (0 if draw is None else draw())
+            self.last_gone_us = max(self.last_gone_us, gone_us)
+            self._engine.put(gone_us, Rank.LIFE, self._end, host)
 
     def _end(self, host: SimulatedHost) -> None:
         host.presence.depart()

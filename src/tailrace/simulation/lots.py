@@ -2,13 +2,14 @@
 
 length = { law = "exponential", mean = "10m" }          # with tasks = 1000
 lengths = ["6s", "5s", "4s"]                            # task i has the i-th
-lengths = { file = "runs.csv", column = "seconds" }
+lengths = { file = "runs.csv", column = "seconds" }     # with length: a law of those without one
 jobs = "log.swf"                                        # run times and submit times
 jobs = { file = "log.swf", processors = "needs" }       # and cores; a bag for each number of them
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -20,8 +21,9 @@ from tailrace.simulation.arrivals import Arrivals, Listed
 from tailrace.simulation.keys import place_of, read_count, read_law_of
 from tailrace.simulation.laws import Law
 from tailrace.simulation.laws.reading import Place, seconds
-from tailrace.simulation.samples import read_samples
+from tailrace.simulation.samples import Cell, read_columns, read_samples
 from tailrace.simulation.swf import Swf, read_swf
+from tailrace.simulation.wfformat import is_workflow
 from tailrace.simulation.workload import Given
 
 WAYS = ("length", "lengths", "jobs")
@@ -42,7 +44,7 @@ def read_lots(table: Table, place: Place) -> list[Lot]:
     if way == "jobs":
         return _logged(table, place, count)
     if way == "lengths":
-        return [_listed(table, place, count)]
+        return [_listed(table, place, count, read_law_of(table, "length", place, None))]
     if count is None:
         raise table.origin.bad(table.path, f"bag {table.path[-1]} has no tasks", "add tasks = 1000")
     return [Lot(count, read_law_of(table, "length", place, None))]
@@ -50,6 +52,8 @@ def read_lots(table: Table, place: Place) -> list[Lot]:
 
 def _way(table: Table) -> str:
     given = [key for key in WAYS if key in table]
+    if given == ["length", "lengths"]:
+        return "lengths"
     if len(given) > 1:
         raise table.bad(given[1], f"{given[0]} and {given[1]} are both given", "keep one of them")
     if given:
@@ -63,11 +67,13 @@ def _way(table: Table) -> str:
 # one by one
 
 
-def _listed(table: Table, place: Place, count: int | None) -> Lot:
+def _listed(table: Table, place: Place, count: int | None, others: Law | None) -> Lot:
+    """`others` is the law of those that are not listed, or without a value."""
     value = table.take("lengths", list, dict)
-    here = place_of(table, "lengths", place)
-    given = _column(value, here) if isinstance(value, dict) else _values(value, here)
-    return Lot(_at_most(table, count, len(given)), Given(given))
+    here, gaps = place_of(table, "lengths", place), others is not None
+    given = _column(value, here, gaps=gaps) if isinstance(value, dict) else _values(value, here)
+    some = count if gaps and count is not None else _at_most(table, count, len(given))
+    return Lot(some, Given(given, others))
 
 
 def _values(values: list[Any], place: Place) -> tuple[float, ...]:
@@ -80,7 +86,7 @@ def _values(values: list[Any], place: Place) -> tuple[float, ...]:
     return tuple(found)
 
 
-def _column(value: dict[str, Any], place: Place) -> tuple[float, ...]:
+def _column(value: dict[str, Any], place: Place, *, gaps: bool) -> tuple[float, ...]:
     table = Table(value, place.origin, place.path)
     file, column = table.take("file", str), table.take("column", str)
     table.finish()
@@ -89,12 +95,19 @@ def _column(value: dict[str, Any], place: Place) -> tuple[float, ...]:
         remedy = 'write lengths = { file = "runs.csv", column = "seconds" }'
         raise place.bad(f"lengths lacks {lacking}", remedy)
     with place.origin.at(*place.path, "file"):
-        found: list[float] = read_samples(place.folder / file, file, column).values.tolist()
-    if min(found) < 0:
-        row = next(number for number, length in enumerate(found) if length < 0)
-        message = f"{column} of row {row + 1} is {found[row]:g}"
-        raise BadInput(message, file=file, remedy="a task cannot be shorter than nothing")
-    return tuple(found)
+        if is_workflow(place.folder / file):
+            return tuple(read_samples(place.folder / file, file, column).values.tolist())
+        cells = [row[0] for row in read_columns(place.folder / file, file, [column])]
+    return tuple(math.nan if gaps and not cell.text else _length(cell) for cell in cells)
+
+
+def _length(cell: Cell) -> float:
+    if not cell.text:
+        raise cell.bad("is empty", "give it a length, or the bag a law for such tasks: length = …")
+    length = cell.number()
+    if length < 0:
+        raise cell.bad(f"is {cell.text}", "a task cannot be shorter than nothing")
+    return length
 
 
 def _at_most(table: Table, count: int | None, given: int) -> int:

@@ -197,6 +197,12 @@ class Machine:
         self._retime()
         return lost
 
+    def waste(self, job: Job) -> None:
+        """It had ended, but its result went with the machine before anybody was told."""
+        self._book.ended -= 1
+        self._book.lost += 1
+        self._book.work_lost += job.work - job.saved
+
     def come(self) -> None:
         """It is there, empty: for the first time, or after a repair."""
         self.up = True

@@ -64,6 +64,7 @@ class Population:
             self._engine, self._up, self._down, self._noticed, tag=host, arrived=False
         )
         self._machinery.equip(host, self._see, since_us)
+        self._attempts.equip(host)
         self.hosts[host.name] = host
         self.every.append(host)
         return host
@@ -76,7 +77,7 @@ class Population:
         self._close_old(host)
         self._see(host)
         host.known, host.warned = True, False
-        self._report(host.offer)
+        self._attempts.offer(host)
 
     def _see(self, host: SimulatedHost) -> None:
         """It has come, or has another speed now."""

@@ -54,6 +54,7 @@ from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
 from tailrace.simulation.scenario import (
     Alternation,
+    Calling,
     Detection,
     Failures,
     Machines,
@@ -159,6 +160,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         speed=read_law_of(table, "speed", place, Constant(1.0), number),
         type=_type(table, place),
         startup=read_law_of(table, "startup", place, Constant(0.0)),
+        ending=read_law_of(table, "ending", place, None),
         never_up=_never_up(table, place),
         failures=_alternation(table, "up", "down", place),
         owner=_alternation(table, "owner_away", "owner_there", place),
@@ -170,6 +172,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         link=read_link(table, "link"),
         returns=read_share(table, "returns"),
         detection=Detection(table.choice("detection", tuple(Detection), Detection.SILENT)),
+        calls=Calling(table.choice("calls", tuple(Calling), Calling.FREE)),
     )
     table.finish()
     if nodes and machines.count > nodes:
@@ -232,7 +235,7 @@ def _of_one_unit(table: Table, per_hour: Price, unit_us: int) -> int:
 
 def _type(table: Table, place: Place) -> MachineType:
     slope = table.read("slope", number, 1.0)
-    offset = table.read("offset", number, 0.0)
+    offset = read_law_of(table, "offset", place, Constant(0.0), number)
     noise = read_law_of(table, "noise", place, Constant(1.0), number)
     spread = read_law_of(table, "spread", place, Constant(1.0), number)
     with table.origin.at(*table.path, "slope"):
@@ -301,6 +304,17 @@ def _failures(table: Table, place: Place, lots: list[Lot]) -> Failures:
     given = any(isinstance(lot.lengths, Given) for lot in lots)
     if given and "length" in table:
         raise table.bad("length", "the length of each task is given already", "leave it out")
-    failing = Failures(*shares, read_law_of(table, "length", place, None))
+    known = _known(table) if given else None
+    failing = Failures(*shares, read_law_of(table, "length", place, None), known)
     table.finish()
     return failing
+
+
+def _known(table: Table) -> tuple[int, ...] | None:
+    """Some may be beyond the tasks there are: `--set bags.sweep.tasks=10`."""
+    listed = table.take("known", list)
+    for task in listed or ():
+        if type(task) is not int or task < 0:
+            remedy = "write the numbers of tasks, from 0 on: known = [3, 17]"
+            raise table.bad("known", f"{task!r} is not the number of a task", remedy)
+    return None if listed is None else tuple(listed)

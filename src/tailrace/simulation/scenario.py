@@ -32,6 +32,13 @@ class Detection(StrEnum):
     DEADLINE = "deadline"  # never: only the time-outs of attempts tell
 
 
+class Calling(StrEnum):
+    """When a machine asks for work."""
+
+    FREE = "free"  # when it has room: DSiDE
+    WORKER = "worker"  # as a real worker does, see `calling`
+
+
 class Alternation(msgspec.Struct, frozen=True):
     """A machine is there for a while, then away for a while; without `away`, for good."""
 
@@ -60,6 +67,7 @@ class Machines(msgspec.Struct, frozen=True):
     speed: Law = ONE  # of each machine
     type: MachineType = REFERENCE
     startup: Law = Constant(0.0)  # of a lease, from wanted to up
+    ending: Law | None = None  # of one that is given back, until it is gone; None: at once
     never_up: NeverUp | None = None
     failures: Alternation | None = None
     owner: Alternation | None = None
@@ -71,6 +79,7 @@ class Machines(msgspec.Struct, frozen=True):
     link: LinkTerms | None = None  # of each to its site
     returns: float = 1.0  # the share of attempts that ever come back
     detection: Detection = Detection.SILENT
+    calls: Calling = Calling.FREE
 
     @property
     def capacity(self) -> dict[str, int]:
@@ -86,6 +95,7 @@ class Failures(msgspec.Struct, frozen=True):
     tasks: float = 0.0  # the share of tasks that fail whenever they are tried
     attempts: float = 0.0  # and of attempts of the others
     lengths: Law | None = None  # of tasks that fail; None: as of the others
+    known: tuple[int, ...] | None = None  # those that do, of the tasks whose length is known
 
 
 class Tasks(msgspec.Struct, frozen=True):

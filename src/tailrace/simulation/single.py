@@ -106,6 +106,12 @@ class SingleMachine:
         self.up = False
         return [] if job is None else [job]
 
+    def waste(self, job: Job) -> None:
+        """As that of `Machine`."""
+        self._ended -= 1
+        self._lost += 1
+        self._work_lost += job.work - job.saved
+
     def come(self) -> None:
         if not self.up:
             self.up, self._up_from = True, self._engine.now

@@ -2,9 +2,9 @@
 
 A task has a length: its run time in seconds on the reference machine. On a machine of another type
 it takes `slope * length + offset`, the line of BaTS (thesis 3.1.3), times a noise of its own for
-that type, times a factor of the machine. All are drawn by number: noise by task, factor by machine;
-so the same task takes the same time on the same machine however the run went before, and an attempt
-that is repeated there takes as long again.
+that type, times a factor of the machine. All are drawn by number: noise by task (and the offset,
+where it scatters), factor by machine; so the same task takes the same time on the same machine
+however the run went before, and an attempt that is repeated there takes as long again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tailrace.quantities import SECOND
-from tailrace.simulation.draws import Streams
+from tailrace.simulation.draws import Stream, Streams
 from tailrace.simulation.laws import Constant, Floats, Law
 
-_ONE = Constant(1.0)
+_ONE, _NONE = Constant(1.0), Constant(0.0)
 _CHUNK = 1024  # machines whose factors are drawn together
 
 
@@ -30,7 +31,7 @@ class MachineType(msgspec.Struct, frozen=True):
     """
 
     slope: float = 1.0
-    offset_s: float = 0.0
+    offset: Law = _NONE  # in seconds, perhaps below zero
     noise: Law = _ONE
     spread: Law = _ONE
 
@@ -38,17 +39,36 @@ class MachineType(msgspec.Struct, frozen=True):
         if not self.slope > 0:
             raise ValueError(f"slope is {self.slope:g}, but must be above 0")
 
-    def line(self, lengths: Floats) -> Floats:
-        return self.slope * lengths + self.offset_s
+    def line(self, lengths: Floats, offsets: Stream) -> Floats:
+        if isinstance(self.offset, Constant):
+            return self.slope * lengths + self.offset.value
+        return self.slope * lengths + offsets.values(self.offset, len(lengths))
 
 
 REFERENCE = MachineType()
 
 
 class Given(msgspec.Struct, frozen=True):
-    """Lengths that are known, in seconds: task i has the i-th."""
+    """Lengths that are known, in seconds: task i has the i-th. Those that are not known (NaN), or
+    beyond the list, are drawn."""
 
     seconds: tuple[float, ...]
+    others: Law | None = None
+
+    def fill(self, count: int, streams: Streams) -> Floats:
+        known = np.array(self.seconds[:count], np.float64)
+        if self.others is None:
+            return known
+        drawn = streams.stream("lengths").values(self.others, count)
+        some = ~np.isnan(known)
+        drawn[: len(known)][some] = known[some]
+        return drawn
+
+    def knows(self, count: int) -> NDArray[np.bool_]:
+        """Of each task."""
+        known = np.zeros(count, bool)
+        known[: len(self.seconds)] = ~np.isnan(self.seconds[:count])
+        return known
 
 
 def draw_lengths(
@@ -57,7 +77,7 @@ def draw_lengths(
     """The lengths of so many tasks; task i has the same one whatever the count, unless they are
     drawn evenly: then each of observed values is as frequent as it was observed."""
     if isinstance(lengths, Given):
-        return np.array(lengths.seconds[:count], np.float64)
+        return lengths.fill(count, streams)
     return streams.stream("lengths").values(Even(lengths) if even else lengths, count)
 
 
@@ -117,7 +137,7 @@ class Workload:
 
     def _drawn(self, type_name: str) -> Floats:
         machine = self._types[type_name]
-        plain = machine.line(self.lengths)
+        plain = machine.line(self.lengths, self._streams.stream("offset", type_name))
         if machine.noise == _ONE:
             return plain
         noise = self._streams.stream("noise", type_name)

@@ -78,7 +78,7 @@ class World:
             engine, streams, teller, attempts, machinery, bags.works, self.hosts
         )
         self._population, self.every_host = population, population.every
-        leasing = Leasing(scenario, engine, streams, teller, population)
+        leasing = self._leasing = Leasing(scenario, engine, streams, teller, population)
         teller.acts = {
             Assign: attempts.assign,
             Drop: attempts.drop,
@@ -105,6 +105,20 @@ class World:
             self._luggage[end.bag - 1].forget(end.index, self._transport.storage)
         self._left -= 1
         if not self._left:
+            self._end()
+
+    def _end(self) -> None:
+        if self._leasing.ends_slowly:
+            self.engine.put(self.engine.now, Rank.WATCH, self._end_when_gone)
+        else:
+            self.engine.stop()
+
+    def _end_when_gone(self, _: object) -> None:
+        """Machines that were given back are paid until they are gone."""
+        gone_us = self._leasing.last_gone_us
+        if gone_us > self.engine.now:
+            self.engine.put(gone_us, Rank.WATCH, self._end_when_gone)
+        else:
             self.engine.stop()
 
     def _rest(self, end: PauseBag | StopBag) -> None:

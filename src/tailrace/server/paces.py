@@ -1,0 +1,37 @@
+"""Machines of a pool that are clearly slower or faster than the others, by the run times there.
+
+A slow task and a slow machine look alike when the machine had few tasks. So a machine is taken for
+one of the pool's others unless its mean, of logarithms, is further from theirs than chance brings
+it; and what chance will have added is taken off, as James and Stein shrink means. Of few tasks
+nothing is said; then the tasks themselves are the long ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+
+ENOUGH = 5  # tasks of a machine
+SURE = 3.0  # standard errors
+
+
+def paces(run_us: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """By machine: how many times as long its tasks take."""
+    logs = {name: [math.log(max(us, 1)) for us in times] for name, times in run_us.items()}
+    told = {name: some for name, some in logs.items() if len(some) >= ENOUGH}
+    if len(told) < 2:
+        return dict.fromkeys(run_us, 1.0)
+    means = {name: fmean(some) for name, some in told.items()}
+    middle, within = median(means.values()), _variance_within(told, means)
+    found = {name: _shrunk(means[name] - middle, within / len(told[name])) for name in told}
+    return {name: math.exp(found.get(name, 0.0)) for name in run_us}
+
+
+def _variance_within(logs: Mapping[str, Sequence[float]], means: Mapping[str, float]) -> float:
+    squares = sum((one - means[name]) ** 2 for name, some in logs.items() for one in some)
+    return squares / (sum(map(len, logs.values())) - len(logs))
+
+
+def _shrunk(apart: float, variance: float) -> float:
+    return apart - variance / apart if apart**2 > SURE**2 * variance else 0.0
