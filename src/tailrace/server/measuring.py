@@ -23,6 +23,7 @@ from tailrace.server.link import Link
 from tailrace.server.occupancy import Held, Occupancy, occupancy
 from tailrace.server.outages import Span, outages, together_us
 from tailrace.server.paces import paces
+from tailrace.server.warming import warming_us
 
 FAILURES = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT, Outcome.HOST_FAILED)
 
@@ -41,7 +42,7 @@ class MeasuredPool(msgspec.Struct, frozen=True, kw_only=True):
     slots: int  # tasks of the bag at once on one of them
     slope: float  # its run times beside those of all pools
     slot: Occupancy  # beyond the run times
-    startup_us: list[int]  # of each lease that came up
+    startup_us: list[int]  # of each lease that came up, until it was warm
     ending_us: list[int]  # of each that was given back, until it was gone
     paces: list[float]  # of each machine, as they came: how many times as long its tasks took
     lifetimes: list[Lifetime]
@@ -202,6 +203,7 @@ def _pools(
         free = dict.fromkeys(a.host for a in theirs if a.lease not in leases)
         slots = max(1, *(times(terms.needs, host.capacity) for host in there))
         slot = occupancy(_held(theirs), slots)
+        cold = warming_us([lease.lease for lease in own], theirs, slot)
         yield MeasuredPool(
             terms=_agreed(known.get(name, Pool(name)), own),
             machines=len(free),
@@ -209,21 +211,16 @@ def _pools(
             slots=slots,
             slope=slopes.get(name, 1.0),
             slot=slot,
-            startup_us=_startups(own, attempts, slot),
+            startup_us=[x.up_us - x.wanted_us + cold[x.lease] for x in own if x.up_us is not None],
             ending_us=list(_endings(own, let_end)),
             paces=[pace.get(host, 1.0) for host in (*free, *(x.host for x in own))],
-            lifetimes=[_lifetime(x, x.lease in died, down) for x in own if x.up_us is not None],
+            lifetimes=[
+                _lifetime(x, cold[x.lease], x.lease in died, down)
+                for x in own
+                if x.up_us is not None
+            ],
             never_up_us=[us for x in own if (us := _missed_us(x, died, down)) is not None],
         )
-
-
-def _startups(leases: list[LeaseRow], attempts: list[Attempt], slot: Occupancy) -> list[int]:
-    """From wanting a machine to its first call. The first task of all, for which the others wait,
-    takes longer than later ones do on a machine that is warm: that is part of the beginning."""
-    warming = _warming_us(attempts, slot)
-    came = [(x.wanted_us, x.up_us - x.wanted_us) for x in leases if x.up_us is not None]
-    first_us = attempts[0].sent_us
-    return [us + warming if wanted_us <= first_us else us for wanted_us, us in came]
 
 
 def _endings(leases: list[LeaseRow], let_end: dict[int, int]) -> Iterator[int]:
@@ -231,16 +228,6 @@ def _endings(leases: list[LeaseRow], let_end: dict[int, int]) -> Iterator[int]:
     for lease in leases:
         if lease.gone_us is not None and lease.lease in let_end:
             yield lease.gone_us - let_end[lease.lease]
-
-
-def _warming_us(attempts: list[Attempt], slot: Occupancy) -> int:
-    first, later = attempts[0], attempts[1:2]
-    if first.ended_us is None or first.run_us is None:
-        return 0
-    if later and later[0].sent_us < first.ended_us:
-        return 0  # it was not alone: nobody waited for it
-    beyond = first.ended_us - first.sent_us - first.run_us
-    return max(beyond - slot.between_us - slot.travel_us, 0)
 
 
 def _terms(link: Link) -> dict[str, Pool]:
@@ -293,13 +280,13 @@ def _missed_us(lease: LeaseRow, died: set[int], down: list[Span]) -> int | None:
     return None if with_server else gone_us - lease.wanted_us
 
 
-def _lifetime(lease: LeaseRow, died: bool, down: list[Span]) -> Lifetime:
-    """One that ended with its server would have lived longer, too."""
-    up_us = lease.up_us or lease.wanted_us
+def _lifetime(lease: LeaseRow, cold_us: int, died: bool, down: list[Span]) -> Lifetime:
+    """Since it was warm. One that ended with its server would have lived longer, too."""
+    up_us = (lease.up_us or lease.wanted_us) + cold_us
     gone_us = lease.gone_us if lease.gone_us is not None else lease.ends_us
     with_server = [span.from_us for span in down if up_us <= span.from_us <= gone_us]
     if with_server:
-        return Lifetime(with_server[0] - up_us, False)
+        return Lifetime(max(with_server[0] - up_us, 0), False)
     return Lifetime(max(gone_us - up_us, 0), died)
 
 
