@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.conftest import ask
+from tests.cli.conftest import ask, tailrace
 
 from tailrace.cli import settings
 from tailrace.cli.pools import rehearsal
@@ -74,6 +74,8 @@ def test_a_lease_has_the_same_fate_whenever_it_is_asked_for(tmp_path: Path):
         ('notice = "1m"', "notice without up", "say how long it is up"),
         ('price = "cheap"', "is not a price such as 0.10 USD/h", ""),
         ("speed = 0", "speed", "above 0"),
+        ("has = { licences = 0 }", "pools.spot.has.licences is 0", "above 0"),
+        ("has = { memory = 2 }", "memory is no name of your own", "write memory = … beside has"),
     ],
 )
 def test_what_cannot_be_is_told_with_its_line(line: str, said: str, remedy: str, tmp_path: Path):
@@ -98,6 +100,24 @@ def test_the_commands_know_them(tmp_path: Path):
     assert wrong.code == 2 and "bag.toml:3: no task fits on any machine" in wrong.err
     wrong = ask(tmp_path, "run", "--price", "1 USD/h", "--", "true", "{}", ":::", "1")
     assert wrong.code == 2 and "give each its price in" in wrong.err
+
+
+def test_machines_offer_what_they_have_under_names_of_ones_own(tmp_path: Path):
+    """Two cores, but one licence: one task at a time; and as a scenario it is the same."""
+    pool = '[pools.lab]\nmax = 1\ncores = 2\nmemory = "1 GB"\nhas = { licences = 1 }\n'
+    (tmp_path / "tailrace.toml").write_text(pool)
+    bag = tmp_path / "bag.toml"
+    text = 'command = "sleep 0.3"\nrepeat = 3\nneeds = { licences = LICENCES, memory = "100 MB" }\n'
+    bag.write_text(text.replace("LICENCES", "2"))
+    wrong = ask(tmp_path, "check")
+    assert wrong.code == 2 and "2 licences wanted, 1 licences there" in wrong.err
+    bag.write_text(text.replace("LICENCES", "1"))
+    assert tailrace(tmp_path, "run", "--quiet").code == 0
+    told = ask(tmp_path, "simulate", ".", "--seeds", "5", "--json").json[0]
+    assert told["recorded"]["makespan_s"]["low"] > 0.9
+    assert ask(tmp_path, "simulate", ".", "--as-scenario", "s.toml").code == 0
+    lines = (tmp_path / "s.toml").read_text().splitlines()
+    assert {"memory = 1000000000", "has.licences = 1", "needs.licences = 1"} <= set(lines)
 
 
 def test_what_was_agreed_holds_when_a_bag_goes_on(tmp_path: Path):

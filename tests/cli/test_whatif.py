@@ -128,10 +128,16 @@ def test_deaths_become_a_law_of_life(tmp_path: Path) -> None:
     assert aging.mean() == pytest.approx(100.5, rel=0.01) and aging.sd() < 3
 
 
-def test_needs_other_than_cores_are_told_as_slots(tmp_path: Path) -> None:
-    terms = Terms(3, needs={"cores": 1000, "memory": 1 << 29})
-    scenario = read(measured(terms, capacity={"cores": 8000, "memory": 1 << 30}), tmp_path)
-    assert scenario.pools[0].slots == 2
+def test_all_that_tasks_need_comes_back_as_it_was(tmp_path: Path) -> None:
+    needs = {"cores": 500, "memory": 1 << 29, "gpus": 250, "licences": 1000}
+    capacity = {"cores": 8000, "memory": 1 << 30, "gpus": 2000, "licences": 3000}
+    scenario = read(measured(Terms(3, needs=needs), capacity=capacity), tmp_path)
+    assert scenario.bags[0].terms.needs == needs and scenario.pools[0].capacity == capacity
+
+
+def test_parts_of_cores_are_told_as_slots(tmp_path: Path) -> None:
+    scenario = read(measured(Terms(3), capacity={"cores": 2500}), tmp_path)
+    assert scenario.pools[0].slots == 2 and scenario.bags[0].terms.needs == {"cores": 1000}
 
 
 def test_each_task_keeps_its_own_time_and_only_the_others_are_drawn(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Pools of this machine as settings describe them: `[pools.spot]`, in the words of scenarios.
 
-`price`, `unit`, `minimum`, `max`, `lease`, `reliable`, `startup`, `up`, `notice`, `speed` and
-`cores` mean what they mean in a scenario, so that a pool can be copied from one to the other;
-`memory` is what each of its machines offers, `seed` that of all that is drawn.
+`price`, `unit`, `minimum`, `max`, `lease`, `reliable`, `startup`, `up`, `notice`, `speed`, `cores`,
+`memory`, `gpus` and `has` mean what they mean in a scenario, so that a pool can be copied from one
+to the other; `seed` is that of all that is drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from tailrace.bag.tables import Table, meant
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing
-from tailrace.quantities import show_duration, size_bytes
+from tailrace.quantities import show_duration
 
 if TYPE_CHECKING:
     from tailrace.pools.rehearsal import Rehearsal
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tailrace.simulation.scenario import Machines
 
 KEYS = ("driver", "max", "price", "unit", "minimum", "lease", "reliable", "cores", "memory",
-        "startup", "up", "notice", "speed", "seed", "silent_after", "late_results",
+        "gpus", "has", "startup", "up", "notice", "speed", "seed", "silent_after", "late_results",
         "min_timeout")  # fmt: skip
 
 
@@ -35,8 +35,12 @@ class Described(msgspec.Struct, frozen=True):
 
     machines: Machines
     cores: int | None  # None: as the setting says
-    memory: int | None
     seed: int
+
+    @property
+    def has(self) -> dict[str, int]:
+        """What else it says of each machine."""
+        return self.machines.has
 
     @property
     def name(self) -> str:
@@ -78,10 +82,9 @@ def _described(table: Table, folder: Path) -> Described:
         remedy = "give max = 1 or more, or remove the pool"
         raise table.bad("max", f"pool {table.path[-1]} has no machines", remedy)
     cores_given = "cores" in table
-    memory = table.read("memory", size_bytes, None)
     seed = table.take("seed", int) or 0
     machines = read_pool(table, Place(table.origin, (), folder))
-    return Described(machines, machines.cores if cores_given else None, memory, seed)
+    return Described(machines, machines.cores if cores_given else None, seed)
 
 
 def _name(table: Table) -> None:

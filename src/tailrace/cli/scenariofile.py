@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from tailrace.bag.needs import ONE_CORE, THOUSANDTHS
+from tailrace.bag.needs import BYTES, ONE_CORE, THOUSANDTHS, Amounts
 from tailrace.bag.terms import Retries, Strategy, Terms
 from tailrace.pools.terms import HOUR_US, Billing, Pool
 from tailrace.quantities import SECOND, show_duration, show_money
@@ -45,20 +45,23 @@ class ScenarioFile:
         if any(len(set(pool.paces)) > 1 for pool in run.pools):
             file = self._table("machines", "what,number,value", _machines(run.pools))
             yield _line("events", _text(file), "machines that are themselves")
+        whole = all(map(_has_whole_cores, run.pools))
         for pool in run.pools:
             yield f"\n[pools.{_key(pool.terms.name)}]"
-            yield from self._pool(pool, run.terms)
+            yield from self._pool(pool, run.terms, whole=whole)
         yield f"\n[bags.{key_of(run.terms.name)}]"
         yield from self._bag(run)
+        if whole:
+            yield from _needs(run.terms.needs)
 
     # pools
 
-    def _pool(self, pool: MeasuredPool, terms: Terms) -> Iterator[str]:
+    def _pool(self, pool: MeasuredPool, terms: Terms, *, whole: bool) -> Iterator[str]:
         if pool.machines:
             yield _line("machines", pool.machines, "that came by themselves")
         if pool.terms.max:
             yield _line("max", pool.terms.max, "leased at once")
-        yield from _size(pool, terms)
+        yield from _size(pool, terms.needs, whole=whole)
         yield from _price(pool.terms.billing)
         yield from _terms(pool.terms)
         yield _line("calls", '"worker"', "also while it is busy, as real workers do")
@@ -183,13 +186,27 @@ def _offset(pool: MeasuredPool) -> str:
     return f'{{ law = "empirical", values = [{", ".join(values)}] }}'
 
 
-def _size(pool: MeasuredPool, terms: Terms) -> Iterator[str]:
-    """Cores, when they alone decide how many tasks fit; else that number."""
-    cores = pool.capacity.get("cores", 0)
-    if set(terms.needs) == set(ONE_CORE) and not cores % THOUSANDTHS and cores:
-        yield _line("cores", cores // THOUSANDTHS)
-    else:
+def _size(pool: MeasuredPool, needs: Amounts, *, whole: bool) -> Iterator[str]:
+    """What the tasks need of it. A scenario knows whole cores alone: of parts of them, it is told
+    how many tasks fit."""
+    if not whole:
         yield _line("cores", pool.slots, "so many tasks fit on a machine")
+        return
+    yield _line("cores", pool.capacity["cores"] // THOUSANDTHS)
+    for name in needs:
+        if name in (*BYTES, "gpus"):
+            yield _line(name, _amount(name, pool.capacity.get(name, 0)))
+        elif name != "cores":
+            yield _line(f"has.{_key(name)}", _amount(name, pool.capacity.get(name, 0)))
+
+
+def _amount(name: str, amount: int) -> str:
+    return f"{amount}" if name in BYTES else f"{amount / THOUSANDTHS:g}"
+
+
+def _has_whole_cores(pool: MeasuredPool) -> bool:
+    cores = pool.capacity.get("cores", 0)
+    return cores > 0 and not cores % THOUSANDTHS
 
 
 def _price(billing: Billing) -> Iterator[str]:
@@ -242,11 +259,15 @@ def _fitted(lifetimes: list[Lifetime]) -> str:
     return f'{{ law = "{fit.family}", {said} }}'
 
 
+def _needs(needs: Amounts) -> Iterator[str]:
+    if needs != ONE_CORE:
+        for name, amount in needs.items():
+            yield f"needs.{_key(name)} = {_amount(name, amount)}"
+
+
 def _rules(terms: Terms) -> Iterator[str]:
     """Of its bag file, what a scenario knows."""
     yield _line("trial", _text(show_duration(terms.trial_us)), "the first task runs alone so long")
-    if set(terms.needs) == set(ONE_CORE) and terms.needs != ONE_CORE:
-        yield _line("needs.cores", terms.needs["cores"] / THOUSANDTHS)
     for key in Retries.__struct_fields__:
         if getattr(terms.retries, key) != getattr(Retries(), key):
             yield _line(f"retries.{key}", getattr(terms.retries, key))

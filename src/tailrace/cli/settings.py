@@ -99,8 +99,9 @@ def _rehearsed(pool: Described, settings: Settings, agreed: Billing | None) -> L
     if agreed is not None:
         terms = replace(terms, billing=agreed)
     cores = settings.cores if pool.cores is None else pool.cores
-    memory = settings.memory if pool.memory is None else pool.memory
-    return LocalPool(terms, Capacity(cores, memory), rehearsal(pool))
+    memory = pool.has.get("memory", settings.memory)
+    more = {name: amount for name, amount in pool.has.items() if name != "memory"}
+    return LocalPool(terms, Capacity(cores, memory, more), rehearsal(pool))
 
 
 def local_pool(settings: Settings, agreed: Billing | None = None) -> Pool:

@@ -176,7 +176,8 @@ def _admits(bag: Bag, pool: str) -> bool:
 def _capacity(bag: Bag, pool: LocalPool) -> dict[str, int]:
     from tailrace.worker.machine import capacity
 
-    return capacity(bag.spec.folder, pool.capacity.cores, pool.capacity.memory, None)
+    given = pool.capacity
+    return capacity(bag.spec.folder, given.cores, given.memory, None) | given.more
 
 
 def _bad(bag: Bag, path: tuple[str, ...], message: str, remedy: str) -> BadInput:

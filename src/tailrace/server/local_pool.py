@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from tailrace.bag.needs import THOUSANDTHS
 from tailrace.drivers.driver import Driver, Gone
 from tailrace.drivers.local import LocalDriver
 from tailrace.drivers.rehearsed import RehearsedDriver
@@ -21,11 +22,18 @@ class Capacity(msgspec.Struct, frozen=True):
 
     cores: float | None = None
     memory: int | None = None
+    more: dict[str, int] = {}  # thousandths of gpus, and of names of the user's own
 
     def arguments(self) -> list[str]:
         cores = [] if self.cores is None else ["--cores", f"{self.cores:g}"]
         memory = [] if self.memory is None else ["--memory", str(self.memory)]
-        return cores + memory
+        more = [word for name, amount in self.more.items() for word in _more(name, amount)]
+        return cores + memory + more
+
+
+def _more(name: str, amount: int) -> list[str]:
+    count = f"{amount / THOUSANDTHS:g}"
+    return ["--gpus", count] if name == "gpus" else ["--has", f"{name}={count}"]
 
 
 class LocalPool(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+from tailrace.bag.needs import BYTES, ONE_CORE, THOUSANDTHS
 from tailrace.bag.tables import Table
 from tailrace.quantities import duration_us
 from tailrace.simulation.arrivals import Arrivals, AtOnce, Listed, read_arrivals
@@ -41,6 +42,21 @@ def read_count(table: Table, key: str, default: Any, *, least: int = 0) -> Any:
     if value is not None and not least <= value <= 10**9:
         raise table.bad(key, f"{table.label(key)} is {value}", f"it is a whole number from {least}")
     return default if value is None else value
+
+
+def read_own(table: Table) -> dict[str, int]:
+    """`has = { licences = 2 }`: thousandths of what machines have under names of one's own."""
+    inner, found = table.table("has", "{ licences = 2 }"), {}
+    for name, value in inner.items():
+        if name in (*ONE_CORE, *BYTES, "gpus"):
+            remedy = f"write {name} = … beside has, not in it"
+            raise inner.bad(name, f"{name} is no name of your own", remedy)
+        with inner.origin.at(*inner.path, name):
+            found[name] = round(number(value) * THOUSANDTHS)
+        if found[name] <= 0:
+            remedy = f"leave {name} out, or give a number above 0"
+            raise inner.bad(name, f"{inner.label(name)} is {value}", remedy)
+    return found
 
 
 def read_share(table: Table, key: str, default: float = 1.0) -> float:

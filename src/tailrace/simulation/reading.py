@@ -45,6 +45,7 @@ from tailrace.simulation.keys import (
     read_arrivals_of,
     read_count,
     read_law_of,
+    read_own,
     read_share,
     some_time,
 )
@@ -208,7 +209,7 @@ def _has(table: Table) -> dict[str, int]:
     """Beside cores; what is not named is not there."""
     sizes = {name: table.read(name, size_bytes, 0) for name in BYTES}
     found = sizes | {"gpus": read_count(table, "gpus", 0) * THOUSANDTHS}
-    return {name: amount for name, amount in found.items() if amount}
+    return {name: amount for name, amount in found.items() if amount} | read_own(table)
 
 
 def _billing(table: Table) -> Billing:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.quantities import SECOND
-from tailrace.simulation.draws import Stream, Streams
+from tailrace.simulation.draws import Draws, Streams
 from tailrace.simulation.laws import Constant, Floats, Law
 
 _ONE, _NONE = Constant(1.0), Constant(0.0)
@@ -39,7 +39,7 @@ class MachineType(msgspec.Struct, frozen=True):
         if not self.slope > 0:
             raise ValueError(f"slope is {self.slope:g}, but must be above 0")
 
-    def line(self, lengths: Floats, offsets: Stream) -> Floats:
+    def line(self, lengths: Floats, offsets: Draws) -> Floats:
         if isinstance(self.offset, Constant):
             return self.slope * lengths + self.offset.value
         return self.slope * lengths + offsets.values(self.offset, len(lengths))

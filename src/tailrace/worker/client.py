@@ -50,6 +50,7 @@ class Client:
         for fd in (self._wakes, self._wake_fd):
             os.set_blocking(fd, False)
         amounts = machine.capacity(folder.path, options.cores, options.memory, options.gpus)
+        amounts.update(options.has)
         os.environ[SPEED] = f"{options.speed:g}"  # the keeper passes it on
         self._keeper = KeeperLink(folder.path, folder.lock_fd, amounts)
         self._caller = Caller(join, self._wake)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import List
+from typing import List, Tuple
 
 
 def parse(args: List[str]) -> argparse.Namespace:
@@ -20,11 +20,21 @@ def parse(args: List[str]) -> argparse.Namespace:
     add("--memory", type=int, default=None, metavar="BYTES", help="for tasks; else nearly all")
     add("--speed", type=_speed, default=1.0, metavar="X", help="beside other machines; else 1")
     add("--gpus", type=int, default=None, metavar="N", help="for tasks; else all")
+    add("--has", type=_own, action="append", default=[], metavar="NAME=N", help="own resources")
     add("--tied", type=int, default=None, metavar="FD", help="end when this pipe ends")
     add("--lifetime", type=float, default=None, metavar="S", help="end after this time")
     add("--idle-exit", type=float, default=None, metavar="S", help="end when idle this long")
     add("--idle-cpu", type=float, default=None, metavar="S", help="end when tasks hang this long")
     return parser.parse_args(args)
+
+
+def _own(text: str) -> Tuple[str, int]:
+    """A name and its thousandths."""
+    name, equals, count = text.partition("=")
+    amount = float(count)
+    if not name or not equals or not 0 < amount < 1e9:
+        raise ValueError(text)
+    return name, round(amount * 1000)
 
 
 def _speed(text: str) -> float:
