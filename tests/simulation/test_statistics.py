@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import pytest
+from scipy.special import stdtrit
 
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
+from tailrace.simulation import student
 from tailrace.simulation.engine import Stop
 from tailrace.simulation.laws import Constant
 from tailrace.simulation.network import Link, Reach
@@ -17,6 +21,24 @@ from tailrace.simulation.scenario import Machines, Scenario, Stopping, Tasks
 from tailrace.simulation.statistics import figures, link_figures, machines, task_figures
 from tailrace.simulation.world import World
 
+SIMPLE = """
+[pools.g]
+machines = 2
+up = { law = "exponential", mean = 9 }
+down = 1
+[bags.b]
+tasks = 9
+length = { law = "uniform", from = 1, to = 2 }
+"""
+PROGRAM = """
+import sys
+from tests.simulation.scenarios import run
+from tailrace.simulation.running import summary
+from tailrace.simulation.statistics import figures
+found = summary(figures(run({text!r}, seed=seed)) for seed in (1, 2, 3))
+assert found["makespan_s"].half_width > 0
+sys.exit("scipy" in sys.modules)
+"""
 DAY_US = 86_400_000_000
 
 
@@ -104,3 +126,15 @@ def test_a_link_tells_what_went_over_it() -> None:
         link.bytes = 30e6
         found = link_figures(link, 60_000_000)
         assert (found["megabytes"], found["used"], found["busy"]) == (30, used, 0)
+
+
+def test_the_interval_is_that_of_students_t() -> None:
+    degrees = [1, 2, 3, 4, 9, 10, 19, 99, 200, 201, 1000, 10**6]
+    ours = [student.quantile(n, level) for n in degrees for level in (0.5, 0.95, 0.999)]
+    theirs = [stdtrit(n, (1 + level) / 2) for n in degrees for level in (0.5, 0.95, 0.999)]
+    assert ours == pytest.approx(theirs, rel=1e-9)
+
+
+def test_laws_that_need_no_special_function_do_not_wait_for_scipy() -> None:
+    program = PROGRAM.format(text=SIMPLE)
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

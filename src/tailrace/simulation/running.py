@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from tailrace.simulation import student
+
 LEVEL = 0.95
 SETTLED = 0.05  # of the mean: an interval no wider than that to either side
 
@@ -39,10 +41,7 @@ class Running:
         """Of the interval around the mean, by Student's t."""
         if self.count < 2:
             return math.inf
-        from scipy.special import stdtrit
-
-        t = float(stdtrit(self.count - 1, (1 + LEVEL) / 2))
-        return t * math.sqrt(self.variance / self.count)
+        return student.quantile(self.count - 1, LEVEL) * math.sqrt(self.variance / self.count)
 
     @property
     def settled(self) -> bool:

@@ -22,11 +22,10 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from tailrace.simulation.arrivals.process import Daily
 from tailrace.simulation.draws import Streams
-from tailrace.simulation.laws import Floats, Law, LogGamma, Mixture
+from tailrace.simulation.laws import Floats, Law, LogGamma, Mixture, special
 
 _SLOTS = 48
 _FIRST_SLOT = 11

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from tailrace.simulation.laws import special
 from tailrace.simulation.laws.law import Floats
 
 LEAST_SHAPE = 0.1  # far below it the smallest quantiles are smaller than any float

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
 
+from tailrace.simulation.laws import special
 from tailrace.simulation.laws.law import Floats, Law, above_zero
 
 

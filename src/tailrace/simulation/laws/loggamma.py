@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
-from tailrace.simulation.laws import gammatable
+from tailrace.simulation.laws import gammatable, special
 from tailrace.simulation.laws.law import Floats, Law, above_zero
 
 _TABLED = 0.2  # with less than this kept below the limit, the table's range might not do
