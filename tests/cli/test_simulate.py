@@ -71,6 +71,7 @@ returns = 0.95
 max = 1
 site = "here"
 startup = { law = "exponential", mean = "2m" }
+ending = 1
 never_up = { share = 0.4, after = { law = "exponential", mean = "1m" } }
 price = "0.10 USD/h"
 
