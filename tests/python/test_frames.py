@@ -45,6 +45,14 @@ def test_failed_calls_tell_the_command_what_they_raised(
     assert 'raise ValueError("two is not allowed")' in _tailrace("logs", "0", cwd=kept)
 
 
+def test_a_call_is_not_reproduced_as_a_command(kept: Path, executor: tailrace.Executor) -> None:
+    list(executor.map(abs, [-1]))
+    command = [sys.executable, "-m", "tailrace", "reproduce", "0"]
+    done = subprocess.run(command, cwd=kept, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "is a call of abs, not a command" in done.stderr
+
+
 def test_a_bag_that_is_not_there_is_named(kept: Path, executor: tailrace.Executor) -> None:
     list(executor.map(abs, [-1]))
     assert [one["value"] for one in tailrace.records("abs", folder=kept)] == [1]

@@ -12,6 +12,7 @@ from tailrace.bag.bag import Bag
 from tailrace.cli import naming, screen
 from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
+from tailrace.errors import BadInput
 from tailrace.quantities import show_duration, show_size
 from tailrace.server import reading
 from tailrace.server.environments import OURS, Environments
@@ -40,6 +41,7 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
     with stored() as here:
         facts, index = naming.task(here, task, bag)
         content = reading.content(here.link, facts.bag)
+        _refuse_calls(content, f"{facts.bag}/{index}")
         last = _decisive(here, facts.bag, index)
         # Commands and rows of a CSV are read from the store only now.
         say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
@@ -50,6 +52,15 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
     code = run.run()
     _tell_end(run.ended, run.notes, last)
     return code
+
+
+def _refuse_calls(content: Bag, task: str) -> None:
+    if content.spec.function is not None:
+        raise BadInput(
+            f"task {task} is a call of {content.spec.function.name}, not a command",
+            remedy="Make the call in the Python program that handed it in; "
+            f"`tailrace logs {task}` shows what it printed and raised.",
+        )
 
 
 def say(text: str) -> None:
