@@ -42,6 +42,7 @@ test-all:
 # 20,000 seeds of simulated faults; about an hour.
 soak: $(VENV)/dev
 	$(BIN)/python -m tests.faults.soak --seeds 20000 --jobs 2
+	$(BIN)/python -m tests.faults.soak --seeds 300 --postgres
 	TAILRACE_KILL_SEEDS=40 $(BIN)/python -m pytest tests/real/test_kills.py
 
 bench: $(VENV)/dev
