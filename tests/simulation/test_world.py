@@ -267,3 +267,13 @@ def test_a_machine_that_knows_it_will_go_takes_nothing_more() -> None:
     assert found["jobs_lost"] == 0
     assert found["attempts"] == 1
     assert found["makespan_s"] == 26 * 60
+
+
+def test_the_tail_may_begin_while_a_host_is_filled() -> None:
+    """Two tasks for three machines of two slots: with the first sent, the tail has begun, and the
+    other is no task that was never sent any more."""
+    options = {"n": 1, "t_s": 5.0, "d_s": 20.0, "mr": 0.5, "turnaround_s": 5.0}
+    cheap = Machines(Pool("cheap", max=0, reliable=False), 3, slots=2, detection=Detection.REPORTED)
+    dear = Machines(Pool("dear", max=0), 1)
+    world = run(cheap, dear, tasks=bag(2, Constant(7.0), replication=Strategy("ntdmr", options)))
+    assert world.records[0].succeeded == 2

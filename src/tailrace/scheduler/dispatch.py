@@ -44,8 +44,10 @@ def _send_waiting(state: State, bag: Bag, host: Host, most: int, held_back: bool
 
 
 def _send_next(state: State, bag: Bag, host: Host, most: int) -> None:
+    """The tail may begin on the way, and take all that were never sent."""
     fresh = bag.fresh
-    for _ in range(min(most, fresh.left)):
+    while most > 0 and fresh.left:
+        most -= 1
         index = fresh.take()
         if index not in bag.done:
             attempt = _new_attempt(state, bag, host, index, None)
