@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from itertools import count
 from pathlib import Path
@@ -64,6 +65,8 @@ class Database:
         return f"postgresql://{self.user}@127.0.0.1:{self.port}/postgres?schema={named}"
 
     def start(self) -> None:
+        """It ends with the thread that starts it (`_end_with_us`): only the first lasts."""
+        assert threading.current_thread() is threading.main_thread()
         settings = {
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),

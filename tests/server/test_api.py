@@ -192,7 +192,7 @@ def test_a_database_that_is_away_makes_callers_try_again(
                     status, told = await ask(*words)
                     assert (status, told["error"][:19]) == (503, "the store cannot be")
             finally:
-                await asyncio.to_thread(database.start)
+                database.start()
             while server.world.trouble:
                 await asyncio.sleep(0.02)
             assert await ask("GET", "/api/v1/bags") == (200, [])
