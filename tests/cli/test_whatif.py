@@ -168,6 +168,7 @@ def test_only_a_machine_that_is_clearly_slower_is_taken_for_slow() -> None:
     """Not one that had few tasks, nor one whose tasks differ as much among themselves."""
     assert paces(TIMES_AT) == {"a": 1.0, "b": 1.0}
     assert paces({**TIMES_AT, "c": [6000]})["c"] == 1.0
+    assert paces({**TIMES_AT, "c": [6000, 90, 100, 110, 120, 80]})["c"] == 1.0
     slow = paces({**TIMES_AT, "c": [400, 480, 360, 440, 520, 320]})
     assert slow["c"] == pytest.approx(4.1, rel=0.1) and slow["a"] == 1.0
     assert paces({}) == {} and paces({"a": [5] * 9}) == {"a": 1.0}

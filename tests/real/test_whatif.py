@@ -27,7 +27,7 @@ SMALL = {
     "straggling task": (KINDS["one task of 6 s"], ONCE),
     "unequal": (KINDS["a slow and a fast one"]._replace(tasks=50), ONCE),
     "dying": (KINDS["three that die after 2.5 to 4 s"]._replace(tasks=100), THRICE),
-    "straggling machine": (KINDS["one of three is slow"]._replace(tasks=50), THRICE),
+    "straggling machine": (KINDS["one of three is slow"], THRICE),
 }
 AT_ONCE = 3  # they sleep most of the time
 

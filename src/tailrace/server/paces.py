@@ -1,19 +1,20 @@
 """Machines of a pool that are clearly slower or faster than the others, by the run times there.
 
 A slow task and a slow machine look alike when the machine had few tasks. So a machine is taken for
-one of the pool's others unless its mean, of logarithms, is further from theirs than chance brings
-it; and what chance will have added is taken off, as James and Stein shrink means. Of few tasks
-nothing is said; then the tasks themselves are the long ones.
+one of the pool's others unless its median, of logarithms, is further from theirs than chance brings
+it; and what chance will have added is taken off, as James and Stein shrink means. One long task
+moves no median. Of few tasks nothing is said; then the tasks themselves are the long ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import fmean, median
+from statistics import median, variance
 
 ENOUGH = 5  # tasks of a machine
 SURE = 3.0  # standard errors
+OF_MEDIANS = math.pi / 2  # their variance beside that of means
 
 
 def paces(run_us: Mapping[str, Sequence[int]]) -> dict[str, float]:
@@ -22,16 +23,16 @@ def paces(run_us: Mapping[str, Sequence[int]]) -> dict[str, float]:
     told = {name: some for name, some in logs.items() if len(some) >= ENOUGH}
     if len(told) < 2:
         return dict.fromkeys(run_us, 1.0)
-    means = {name: fmean(some) for name, some in told.items()}
-    middle, within = median(means.values()), _variance_within(told, means)
-    found = {name: _shrunk(means[name] - middle, within / len(told[name])) for name in told}
+    middles = {name: median(some) for name, some in told.items()}
+    middle, within = median(middles.values()), OF_MEDIANS * _variance_within(told)
+    found = {name: _shrunk(middles[name] - middle, within / len(told[name])) for name in told}
     return {name: math.exp(found.get(name, 0.0)) for name in run_us}
 
 
-def _variance_within(logs: Mapping[str, Sequence[float]], means: Mapping[str, float]) -> float:
-    squares = sum((one - means[name]) ** 2 for name, some in logs.items() for one in some)
-    return squares / (sum(map(len, logs.values())) - len(logs))
+def _variance_within(logs: Mapping[str, Sequence[float]]) -> float:
+    degrees = sum(map(len, logs.values())) - len(logs)
+    return sum(variance(some) * (len(some) - 1) for some in logs.values()) / degrees
 
 
-def _shrunk(apart: float, variance: float) -> float:
-    return apart - variance / apart if apart**2 > SURE**2 * variance else 0.0
+def _shrunk(apart: float, chance: float) -> float:
+    return apart - chance / apart if apart**2 > SURE**2 * chance else 0.0
