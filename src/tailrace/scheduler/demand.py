@@ -59,9 +59,12 @@ def _worth(state: State, bag: Bag, pool: Pool) -> int:
 
 
 def _room(state: State, bag: Bag, idle: Container[int]) -> int:
-    """On all hosts but those of these leases."""
-    hosts = [host for host in state.able.values() if host.lease not in idle]
-    return sum(_free(state, bag, host) for host in hosts)
+    """On all hosts but those of these leases. Most hold as much as their pool's machines do, and
+    are not looked at closely."""
+    needs = bag.terms.needs
+    most = {pool: max(times(needs, has), 1) for pool, has in state.capacity_in.items()}
+    hosts = [host for host in state.able.values() if len(host.live) < most.get(host.pool, 1)]
+    return sum(_free(state, bag, host) for host in hosts if host.lease not in idle)
 
 
 def _free(state: State, bag: Bag, host: Host) -> int:
