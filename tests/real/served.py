@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.cli.conftest import ask
+
 from tailrace.server.lock import Owner, alive
 from tailrace.worker.joining import Join, parse
 from tailrace.worker.pinned import connect
@@ -51,9 +53,9 @@ class Server(NamedTuple):
         return found
 
     def token(self, name: str, kind: str, *more: str) -> Join:
-        done = tailrace(self.folder, "tokens", "add", name, f"--{kind}", *more)
-        found = re.search(r"https?://\S+@\S+", done.stdout)
-        assert found, done.stdout
+        done = ask(self.folder, "tokens", "add", name, f"--{kind}", *more)
+        found = re.search(r"https?://\S+@\S+", done.out)
+        assert found, done.err
         return parse(found[0])
 
     def ask(self, join: Join, method: str, path: str, body: Any = None) -> tuple[int, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import ask
 from tests.docs.pages import ROOT
 from tests.real.served import serving, tailrace, wait_for, worker
 
@@ -22,8 +23,8 @@ from tailrace.worker.pinned import WrongCertificate
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "192.0.2.1", "example.org"])
 def test_an_open_address_without_encryption_is_refused(tmp_path: Path, address: str) -> None:
-    done = tailrace(tmp_path, "serve", "--address", address, code=2)
-    assert "--tls own" in done.stderr and "--behind-proxy" in done.stderr
+    done = ask(tmp_path, "serve", "--address", address)
+    assert done.code == 2 and "--tls own" in done.err and "--behind-proxy" in done.err
 
 
 def test_tokens_open_what_they_should_and_nothing_else(tmp_path: Path) -> None:
@@ -41,11 +42,11 @@ def test_tokens_open_what_they_should_and_nothing_else(tmp_path: Path) -> None:
         assert server.ask(nobody, "GET", "/healthz") == (200, {"ok": True, "trouble": ""})
         time.sleep(1)
         assert server.ask(brief, "GET", "/api/v1/me")[0] == 401
-        tailrace(tmp_path, "tokens", "revoke", "1")
+        assert ask(tmp_path, "tokens", "revoke", "1").code == 0
         assert server.ask(ada, "GET", "/api/v1/me")[0] == 401
         assert b"tailrace_up 1" in server.ask(root, "GET", "/metrics")[1]
         assert server.end() == 0
-    listed = tailrace(tmp_path, "tokens").stdout
+    listed = ask(tmp_path, "tokens").out
     assert [word for word in ("revoked", "holds", "expired") if word not in listed] == []
     assert ada.token not in (tmp_path / ".tailrace/store.db").read_bytes().decode("latin-1")
 
@@ -102,11 +103,12 @@ def test_two_users_do_not_see_each_other_and_an_admin_sees_both(tmp_path: Path) 
     with serving(tmp_path, "--local", "-j", "1") as server:
         for name, kind in (("ada", "user"), ("bob", "user"), ("root", "admin")):
             file = str(away / f"{name}.join")
-            tailrace(tmp_path, "tokens", "add", name, f"--{kind}", "--write", file)
+            assert ask(tmp_path, "tokens", "add", name, f"--{kind}", "--write", file).code == 0
 
         def as_(name: str, *words: str, code: int = 0) -> str:
-            done = tailrace(away, *words, code=code, TAILRACE_SERVER=str(away / f"{name}.join"))
-            return done.stdout + done.stderr
+            done = ask(away, *words, TAILRACE_SERVER=str(away / f"{name}.join"))
+            assert done.code == code, done
+            return done.out + done.err
 
         assert as_("ada", "submit", "-q", "--", "echo {}; test {} != b", ":::", "a", "b") == "1\n"
         as_("bob", "submit", "--name", "bobs", "--", "echo {}", ":::", "x")

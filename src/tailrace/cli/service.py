@@ -28,6 +28,7 @@ class Service:
         async with self._server as server:
             self._catch_signals()
             self._began = server.world.loop.time()
+            self._before = len(server.world.state.bags)
             log.info("serving %s at %s", server.world.folder, server.elsewhere.url)
             while not self._told.is_set() and not self._idle():
                 if server.world.fatal.done():
@@ -48,7 +49,7 @@ class Service:
         if not self._until_idle or not world.available:
             return False
         runs = any(bag.runs for bag in world.state.bags.values())
-        self._worked = self._worked or runs
+        self._worked = self._worked or runs or len(world.state.bags) > self._before
         waited = world.loop.time() - self._began > FIRST_S
         return not runs and world.at_rest() and (self._worked or waited)
 
