@@ -11,27 +11,50 @@ from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 MOST_PREEMPTIONS = 3
 MOST_SLOTS = 2000  # for tasks that need nothing of what a host has
+ENDLESS = 1 << 62
+
+
+def sends_first_to(state: State, bag: Bag, pool: str) -> bool:
+    """May hosts of this pool be sent what the bag itself sends?"""
+    if bag.terms.pools and pool not in bag.terms.pools:
+        return False
+    reliable = fleet.is_reliable(state, pool)
+    return bag.replication is None or bag.replication.admits_first(state, bag, reliable)
 
 
 def room(state: State, bag: Bag, host: Host) -> int:
-    """How many more tasks of this bag the host may be sent now.
+    """How many more tasks of this bag the host may be sent now."""
+    return room_behind(state, bag, host, fleet.earlier_hungry(state, bag, host))
+
+
+def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
+    """The same, where it is known whether a bag that came earlier has work for the host.
 
     Attempts ahead of what can run are sent only to a host that holds nothing but this bag's: with
     mixed needs nobody could say which of them would run next. Nor does a later bag fill the host
     ahead of an earlier one, which would then wait until all of that is done.
     """
-    offer, terms = host.offer, bag.terms
+    offer, replication = host.offer, bag.replication
     if offer is None or not host.able or not fleet.admits_pool(bag, host):
         return 0
-    if bag.replication is not None and not bag.replication.admits_first(state, bag, host):
+    if replication is not None and not replication.admits_first(state, bag, host.reliable):
         return 0
-    trial = bag.trials.get(host.kind, brakes.UNTRIED)
-    if (trial is None or not terms.trial_us) and not host.probing:
-        if _holds_only(host, bag) and not fleet.earlier_hungry(state, bag, host):
-            return held_at_most(bag, slots_in(terms.needs, offer)) - len(host.live)
+    if host.probing or not _tried(bag, host):
+        return _room_on_trial(state, bag, host)
+    if earlier or not _holds_only(host, bag):
         return free_slots(state, bag, host)
+    return held_at_most(bag, slots_in(bag.asks, offer)) - len(host.live)
+
+
+def _tried(bag: Bag, host: Host) -> bool:
+    return bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
+
+
+def _room_on_trial(state: State, bag: Bag, host: Host) -> int:
+    """None, until this kind of host has stood its trial, or this host its probe."""
+    trial = bag.trials.get(host.kind, brakes.UNTRIED)
     if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):
-        return 0  # until this kind of host has stood its trial, or this host its probe
+        return 0
     return min(free_slots(state, bag, host), 1)
 
 
@@ -39,27 +62,23 @@ def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
     """Would one more task of the bag begin on this host, which has stood its trial?"""
     if host.offer is None or not host.able or host.probing or not fleet.admits_pool(bag, host):
         return False
-    tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
-    return tried and fits_beside(state, host, bag.terms.needs)
+    return _tried(bag, host) and fits_beside(state, host, bag.terms.needs)
 
 
-def slots_in(needs: Amounts, free: Amounts) -> int:
+def slots_in(asks: tuple[tuple[str, int], ...], free: Amounts) -> int:
     """`times`, on the path that every offer takes."""
-    least = -1
-    for name, amount in needs.items():
-        if amount > 0:
-            count = free.get(name, 0) // amount
-            if count <= 0:
-                return 0
-            if least < 0 or count < least:
-                least = count
-    return MOST_SLOTS if least < 0 else least
+    least = ENDLESS
+    for name, amount in asks:
+        count = free.get(name, 0) // amount
+        if count < least:
+            least = count
+    return least if least < ENDLESS else MOST_SLOTS
 
 
 def free_slots(state: State, bag: Bag, host: Host) -> int:
     """How many fit beside all that is believed on the host."""
     free = less(host.offer or {}, fleet.used(state, host))
-    return slots_in(bag.terms.needs, free)
+    return slots_in(bag.asks, free)
 
 
 def _holds_only(host: Host, bag: Bag) -> bool:

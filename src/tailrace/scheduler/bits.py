@@ -15,9 +15,9 @@ class Bits:
         return self._bytes[index >> 3] >> (index & 7) & 1 == 1
 
     def add(self, index: int) -> None:
-        place, bit = index >> 3, 1 << (index & 7)
-        if not self._bytes[place] & bit:
-            self._bytes[place] |= bit
+        held, place, bit = self._bytes, index >> 3, 1 << (index & 7)
+        if not held[place] & bit:
+            held[place] |= bit
             self.count += 1
 
     def remove(self, index: int) -> None:

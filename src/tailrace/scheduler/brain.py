@@ -4,7 +4,8 @@ The server and the virtual world drive this very object. `handle` is the one doo
 changes; each event has one short function here, the rules stand in the modules beside it:
 
     fleet      which hosts are there, and for whom
-    offers     open offers, and who takes them
+    openings   the open offers
+    offers     who takes them
     admission  what may go where
     bundling   how much a host may hold
     dispatch   the life of an attempt and the end of a task
@@ -33,6 +34,7 @@ from tailrace.scheduler import (
     invariants,
     leases,
     offers,
+    openings,
     progress,
     rounds,
     strategies,
@@ -66,30 +68,17 @@ class Scheduler:
     def __init__(self, *, check: bool = False) -> None:
         self.state = State()
         self._check = check
-        self._doors: dict[type[Any], Callable[[State, Any], None]] = {
-            Restarted: restarted,
-            BagSubmitted: bag_submitted,
-            TasksArrived: tasks_arrived,
-            BagChanged: bag_changed,
-            HostSeen: host_seen,
-            Offer: offered,
-            OfferWithdrawn: offer_withdrawn,
-            HostSilent: host_silent,
-            Ended: endings.ended,
-            Progress: progress.told,
-            LeaseChanged: lease_changed,
-            Tick: ticked,
-        }
 
     def handle(self, event: AnyEvent, now: int) -> list[AnyDecision]:
         state = self.state
-        if now > state.now:
-            state.now = now
+        if now < state.now:
+            now = state.now
+        state.now = now
         out: list[AnyDecision] = []
         state.out = out
-        if state.timers.next_us <= state.now:
+        if state.timers.next_us <= now:
             ring(state)
-        self._doors[type(event)](state, event)
+        DOORS[type(event)](state, event)
         if state.fleet_due:
             leases.fit_fleet(state)
         if state.supply:
@@ -116,7 +105,8 @@ def supplied(state: State) -> None:
     if state.excluded:
         fleet.readmit_the_last(state)
     state.supply = False
-    offers.match(state, state.offers.values())
+    if state.offers:
+        offers.match(state)
     if state.rounds:
         rounds.close_rounds(state)
 
@@ -214,17 +204,21 @@ def host_seen(state: State, event: HostSeen) -> None:
 
 def offered(state: State, event: Offer) -> None:
     host = state.hosts.get(event.host)
-    if host is not None and host.present:
-        host.offer = event.free
-        state.offers.pop(host.id, None)  # a new offer comes last
-        state.offers[host.id] = host
-        offers.match_one(state, host)
+    if host is None or not host.present:
+        return
+    if host.offer is not None:
+        openings.close(state, host)  # a new offer comes last
+    host.offer = event.free
+    if offers.match_one(state, host):
+        host.offer = None
+    else:
+        openings.add(state, host)
 
 
 def offer_withdrawn(state: State, event: OfferWithdrawn) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
-        offers.close(state, host)
+        openings.close(state, host)
 
 
 def host_silent(state: State, event: HostSilent) -> None:
@@ -295,3 +289,19 @@ def looked_at_again(state: State, bag: Bag) -> None:
 def readmitted(state: State, host: Host) -> None:
     if state.now >= host.excluded_until_us:
         fleet.readmit(state, host)
+
+
+DOORS: dict[type[Any], Callable[[State, Any], None]] = {
+    Restarted: restarted,
+    BagSubmitted: bag_submitted,
+    TasksArrived: tasks_arrived,
+    BagChanged: bag_changed,
+    HostSeen: host_seen,
+    Offer: offered,
+    OfferWithdrawn: offer_withdrawn,
+    HostSilent: host_silent,
+    Ended: endings.ended,
+    Progress: progress.told,
+    LeaseChanged: lease_changed,
+    Tick: ticked,
+}

@@ -71,7 +71,7 @@ def _free(state: State, bag: Bag, host: Host) -> int:
     slots = fleet.slots(bag, host)
     if not slots or (bag.doubts and doubts.held_back(state, bag, host)):
         return 0
-    if bag.replication is not None and not bag.replication.admits_first(state, bag, host):
+    if bag.replication is not None and not bag.replication.admits_first(state, bag, host.reliable):
         return 0
     if not host.live:
         return slots

@@ -3,10 +3,11 @@ costs the same with ten hosts and ten thousand."""
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Iterator
+from bisect import bisect_left, insort
+from collections.abc import Iterable
 
 from tailrace.bag.needs import Amounts, times
+from tailrace.scheduler import openings
 from tailrace.scheduler.rows import STANDING, HostRow, LeaseRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -14,6 +15,12 @@ from tailrace.scheduler.timers import Alarm
 
 def admits_pool(bag: Bag, host: Host) -> bool:
     return not bag.terms.pools or host.pool in bag.terms.pools
+
+
+def admitted(state: State, bag: Bag) -> Iterable[str]:
+    """The pools in which hosts have come, and the bag may go."""
+    names = bag.terms.pools
+    return [name for name in names if name in state.hungry] if names else state.hungry
 
 
 def slots(bag: Bag, host: Host) -> int:
@@ -28,6 +35,9 @@ def seen(state: State, row: HostRow) -> Host:
         host = state.hosts[row.host] = Host(row)
     _count_out(state, host)
     move_to_lease(state, host, row.lease)
+    openings.move(state, host, row.pool)
+    if row.pool not in state.hungry:
+        _first_of(state, row.pool)
     host.pool, host.kind, host.capacity, host.speed = row.pool, row.kind, row.capacity, row.speed
     if any(row.capacity.values()):
         host.whole = state.capacity_in[host.pool] = row.capacity
@@ -37,10 +47,21 @@ def seen(state: State, row: HostRow) -> Host:
     return host
 
 
+def _first_of(state: State, pool: str) -> None:
+    waiting = [bag for bag in state.bags.values() if bag.queued]
+    state.hungry[pool] = sorted(
+        bag.id for bag in waiting if not bag.terms.pools or pool in bag.terms.pools
+    )
+
+
 def rate(state: State, host: Host) -> None:
-    """Is it of a reliable pool? One that nobody described is taken for that."""
-    pool = state.pools.get(host.pool)
-    host.reliable = pool is None or pool.reliable
+    host.reliable = is_reliable(state, host.pool)
+
+
+def is_reliable(state: State, name: str) -> bool:
+    """A pool that nobody described is taken for that."""
+    pool = state.pools.get(name)
+    return pool is None or pool.reliable
 
 
 def stands(state: State, lease: int | None) -> bool:
@@ -81,8 +102,7 @@ def leave(state: State, host: Host) -> None:
     """Silent, or gone: what it would have taken may go to a host that was avoided so far."""
     _count_out(state, host)
     host.present = False
-    host.offer = None
-    state.offers.pop(host.id, None)
+    openings.close(state, host)
     state.supply = True
 
 
@@ -161,6 +181,7 @@ def closed(state: State, bag: Bag) -> None:
     if bag.phase in ENDED:
         state.open.pop(bag.id, None)
         state.replicating.pop(bag.id, None)
+        sated(state, bag)
     state.fleet_due[bag.id] = None
 
 
@@ -168,7 +189,8 @@ def queue(state: State, bag: Bag) -> None:
     """Work has come. Who is found to be sated leaves the queue when he is asked."""
     if not bag.queued:
         bag.queued = True
-        insort(state.hungry, bag.id)
+        for name in admitted(state, bag):
+            insort(state.hungry[name], bag.id)
     lacks(state, bag)
     state.supply = True
 
@@ -179,22 +201,27 @@ def lacks(state: State, bag: Bag) -> None:
         state.fleet_due[bag.id] = None
 
 
-def hungry(state: State) -> Iterator[Bag]:
-    """In the order they came; read from the front, as an offer is often taken by the first."""
-    place = 0
-    while place < len(state.hungry):
-        bag = state.bags[state.hungry[place]]
-        if bag.hungry:
-            yield bag
-            place += 1
-        else:
-            bag.queued = False
-            del state.hungry[place]
+def sated(state: State, bag: Bag) -> None:
+    if bag.queued:
+        bag.queued = False
+        for name in admitted(state, bag):
+            numbers = state.hungry[name]
+            del numbers[bisect_left(numbers, bag.id)]
+
+
+def hungry(state: State, pools: list[str]) -> list[Bag]:
+    """Those that have something to send to hosts of these pools, in the order they came."""
+    found = sorted(dict.fromkeys(number for pool in pools for number in state.hungry[pool]))
+    bags = [state.bags[number] for number in found]
+    for bag in bags:
+        if not bag.hungry:
+            sated(state, bag)
+    return [bag for bag in bags if bag.queued]
 
 
 def earlier_hungry(state: State, bag: Bag, host: Host) -> bool:
     """Is there work for this host of a bag that came before?"""
-    for number in state.hungry:
+    for number in state.hungry[host.pool]:
         if number >= bag.id:
             return False
         other = state.bags[number]

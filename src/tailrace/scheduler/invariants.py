@@ -81,7 +81,9 @@ def _check_indexes(state: State, bag: Bag) -> None:
     """What is kept up to date equals what would be counted anew."""
     _hold((bag.id in state.open) == (bag.phase not in ENDED), f"bag {bag.id}: open adrift")
     _hold(bag.queued or not bag.hungry, f"bag {bag.id}: hungry, but not queued")
-    _hold(bag.queued == (bag.id in state.hungry), f"bag {bag.id}: queue adrift")
+    for pool, numbers in state.hungry.items():
+        due = bag.queued and (not bag.terms.pools or pool in bag.terms.pools)
+        _hold((bag.id in numbers) is due, f"bag {bag.id}: queue of pool {pool} adrift")
     if bag.id in state.open:
         counts = [fleet.slots(bag, host) for host in state.able.values()]
         _hold(bag.slots == sum(counts), f"bag {bag.id}: {bag.slots} slots kept, {sum(counts)} are")
@@ -114,6 +116,8 @@ def _check_host(state: State, host: Host) -> None:
     grown = [number for number, attempt in host.live.items() if attempt.needs is not None]
     _hold(grown == list(host.grown), f"host {host.id}: grown adrift")
     _hold((host.offer is not None) == (host.id in state.offers), f"host {host.id}: offer adrift")
+    here = [pool for pool, offers in state.offers_in.items() if host.id in offers]
+    _hold(here == [host.pool] * (host.id in state.offers), f"host {host.id}: offers in {here}")
     able = host.present and not host.excluded and not host.retired
     _hold(able == host.able == (host.id in state.able), f"host {host.id}: able adrift")
     _hold(host.excluded == (host.id in state.excluded), f"host {host.id}: excluded adrift")

@@ -1,83 +1,92 @@
-"""Open offers, and who takes them: bags in the order they came, by the matching of each; then what
-replication wants."""
+"""Who takes an offer: bags in the order they came, by the matching of each; then what replication
+wants."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
-from tailrace.scheduler import admission, dispatch, fleet
-from tailrace.scheduler.replication.replication import Replication
+from tailrace.scheduler import admission, dispatch, fleet, openings
 from tailrace.scheduler.state import Bag, Host, State
 
 Served = dict[str, Host]
 
 
-def match(state: State, offers: Collection[Host]) -> None:
-    """A host that was sent something has had its offer answered."""
+def match(state: State) -> None:
+    """All that are open. A host that was sent something has had its offer answered."""
     served: Served = {}
-    _share_out(state, offers, served)
-    if state.replicating:
-        _replicate_all(state, offers, served)
+    pools = openings.pools(state)
+    for bag in fleet.hungry(state, pools):
+        if bag.round_open:
+            _share_out(state, bag, pools, served)
+    for bag in state.replicating.values():
+        if bag.round_open:
+            _replicate_all(state, bag, pools, served)
     for host in served.values():
-        close(state, host)
+        openings.close(state, host)
 
 
-def match_one(state: State, host: Host) -> None:
-    """A single offer, as most are."""
-    served: Served = {}
-    _serve(state, host, served)
-    if state.replicating:
-        _replicate_all(state, (host,), served)
-    if served:
-        close(state, host)
+def match_one(state: State, host: Host) -> bool:
+    """A single offer, as most are. False: it finds nothing, and stays open."""
+    before = state.next_attempt
+    _serve(state, host)
+    for bag in state.replicating.values():
+        if bag.round_open and fleet.admits_pool(bag, host):
+            _replicate(state, bag, (host,), {})
+    return state.next_attempt > before
 
 
-def _replicate_all(state: State, offers: Collection[Host], served: Served) -> None:
-    for bag in list(state.replicating.values()):
-        if bag.replication is not None and bag.replication.wants(bag) and bag.round_open:
-            _replicate(state, bag, bag.replication, offers, served)
-
-
-def close(state: State, host: Host) -> None:
-    state.offers.pop(host.id, None)
-    host.offer = None
-
-
-def _serve(state: State, host: Host, served: Served) -> None:
-    """The bags are asked in turn, until the host is full."""
-    for bag in fleet.hungry(state):
-        if served and admission.is_full(state, host):
+def _serve(state: State, host: Host) -> None:
+    """The bags are asked in turn, until the host is full. Who is found to be sated leaves the
+    queue."""
+    numbers, bags = state.hungry[host.pool], state.bags
+    before, place, earlier = state.next_attempt, 0, False
+    while place < len(numbers):
+        bag = bags[numbers[place]]
+        if not bag.hungry:
+            fleet.sated(state, bag)
+            continue
+        if state.next_attempt > before and admission.is_full(state, host):
             return
         if bag.round_open:
-            count = admission.room(state, bag, host)
+            count = admission.room_behind(state, bag, host, earlier)
             if count > 0:
-                _send(state, bag, host, count, served)
+                dispatch.send(state, bag, host, count)
+        place += 1
+        if place < len(numbers):
+            earlier = earlier or (bag.hungry and fleet.slots(bag, host) > 0)
 
 
-def _share_out(state: State, offers: Collection[Host], served: Served) -> None:
-    """Many offers: each bag picks among them, until it is sated."""
-    for bag in fleet.hungry(state):
-        if bag.round_open:
-            for host, count in bag.matching.pick(state, bag, offers):
-                _send(state, bag, host, count, served)
+def _share_out(state: State, bag: Bag, pools: list[str], served: Served) -> None:
+    """The bag picks among many offers, until it is sated."""
+    names = [name for name in pools if admission.sends_first_to(state, bag, name)]
+    if not names:
+        return
+    for host, count in bag.matching.pick(state, bag, openings.of_pools(state, names)):
+        before = state.next_attempt
+        dispatch.send(state, bag, host, count)
+        if state.next_attempt > before:
+            served[host.id] = host
 
 
-def _send(state: State, bag: Bag, host: Host, count: int, served: Served) -> None:
-    before = state.next_attempt
-    dispatch.send(state, bag, host, count)
-    if state.next_attempt > before:
-        served[host.id] = host
+def _replicate_all(state: State, bag: Bag, pools: list[str], served: Served) -> None:
+    """What is wanted on the cheap is looked for there, and what on the reliable there alone."""
+    here = [name for name in pools if not bag.terms.pools or name in bag.terms.pools]
+    for reliable in (False, True):
+        names = [name for name in here if fleet.is_reliable(state, name) is reliable]
+        if names:
+            _replicate(state, bag, openings.of_pools(state, names), served)
 
 
-def _replicate(
-    state: State, bag: Bag, replication: Replication, offers: Collection[Host], served: Served
-) -> None:
+def _replicate(state: State, bag: Bag, offers: Collection[Host], served: Served) -> None:
+    """To hosts of a kind: reliable, or not."""
+    replication = bag.replication
+    assert replication is not None
     for host in offers:
+        if not replication.wants(bag, host.reliable):
+            return
         while admission.begins_at_once(state, bag, host):
             index = replication.take(state, bag, host)
             if index is None:
                 break
             dispatch.send_wanted(state, bag, host, index)
             served[host.id] = host
-        if not replication.wants(bag):
-            return

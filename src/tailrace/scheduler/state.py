@@ -108,6 +108,14 @@ class Doubt:
 
 
 class Bag:
+    __slots__ = (
+        "asks", "done", "doubts", "ended_us", "failed", "fresh", "given_back", "hosts", "id",
+        "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
+        "matching", "order", "paid", "phase", "queued", "replication", "requeue", "round_open",
+        "round_us", "slots", "submitted_us", "tail_hosts", "tail_us", "telling", "terms", "times",
+        "trials", "troubles", "why",
+    )  # fmt: skip
+
     def __init__(
         self,
         row: BagRow,
@@ -118,6 +126,7 @@ class Bag:
         terms = row.terms
         self.id = row.bag
         self.terms: Terms = terms
+        self.asks = tuple(ask for ask in terms.needs.items() if ask[1] > 0)
         self.phase = row.phase
         self.why = row.why
         self.submitted_us = row.submitted_us
@@ -142,7 +151,7 @@ class Bag:
         self.like_hosts: dict[str, int] = {}  # of those: how many each host has said
         self.doubts: dict[str, Doubt] = {}  # by host
         self.times = RunTimes()
-        self.queued = False  # stands in `State.hungry`
+        self.queued = False  # stands in `State.hungry` (kept by `fleet`)
         self.hosts = 0  # able hosts that may run its tasks (kept by `fleet`)
         self.slots = 0  # tasks of it that they run at once
         self.leases: dict[int, None] = {}  # not yet gone
@@ -199,6 +208,12 @@ def _numbers(permutation: bytes | None) -> array[int] | None:
 
 
 class Host:
+    __slots__ = (
+        "able", "booked", "capacity", "excluded_until_us", "exclusions", "grown", "id", "kind",
+        "lease", "live", "offer", "offered", "plain", "pool", "present", "probe", "probing",
+        "proven", "reliable", "retired", "speed", "succeeded", "unable", "whole", "why",
+    )  # fmt: skip
+
     def __init__(self, row: HostRow) -> None:
         self.id = row.host
         self.pool = row.pool
@@ -221,6 +236,7 @@ class Host:
         self.unable = 0  # times in a row that it could not run a task
         self.proven = row.succeeded > 0  # a task has ended on it: its worker works
         self.offer: Amounts | None = None
+        self.offered = 0  # a number that grows with each offer: which of the open ones is older
         self.live: dict[int, Attempt] = {}
         self.plain: dict[int, int] = {}  # live attempts with their bag's own needs, by bag
         self.grown: dict[int, Attempt] = {}  # those with more
@@ -238,6 +254,13 @@ class Host:
 class State:
     """All of it. `out` collects the decisions of the event in hand."""
 
+    __slots__ = (
+        "able", "able_in", "asked_after_us", "attempts", "bags", "booked", "capacity_in", "deaths",
+        "excluded", "fleet_due", "gone", "grace_until_us", "hosts", "hungry", "leases", "lent",
+        "next_attempt", "next_lease", "now", "offers", "offers_in", "offers_made", "on_lease",
+        "open", "out", "pools", "replicating", "rounds", "seed", "succeeded", "supply", "timers",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         self.now = 0
         self.seed = 0
@@ -246,7 +269,8 @@ class State:
         self.bags: dict[int, Bag] = {}
         self.open: dict[int, Bag] = {}  # those that have not ended
         self.replicating: dict[int, Bag] = {}  # of those: with a replication strategy
-        self.hungry: list[int] = []  # all that have something to send, oldest first; maybe more
+        # Bags that have something to send to hosts of each pool, oldest first; and maybe more.
+        self.hungry: dict[str, list[int]] = {}
         self.hosts: dict[str, Host] = {}
         self.able: dict[str, Host] = {}  # those that may be sent something
         self.able_in: dict[str, int] = {}  # how many of them each pool has
@@ -262,6 +286,8 @@ class State:
         self.deaths: dict[str, int] = {}  # leases of a pool that died in a row before any result
         self.asked_after_us: dict[str, int] = {}  # a pool is not asked for machines before
         self.offers: dict[str, Host] = {}  # open ones, oldest first
+        self.offers_in: dict[str, dict[str, Host]] = {}  # the same, by pool
+        self.offers_made = 0
         self.timers = Timers()
         self.next_attempt = 1
         self.next_lease = 1

@@ -47,9 +47,9 @@ class NTDMr(Replication):
 
     # what it is asked
 
-    def admits_first(self, state: State, bag: Bag, host: Host) -> bool:
+    def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:
         """Where nobody is cheap, and nobody will be, the dear ones do it all."""
-        return not host.reliable or not _cheap_pools(state, bag)
+        return not reliable or not _cheap_pools(state, bag)
 
     def begins_on(self, state: State, bag: Bag, *, reliable: bool) -> bool:
         return not reliable or not _cheap_pools(state, bag)
@@ -60,8 +60,10 @@ class NTDMr(Replication):
         mean = self._turnarounds_us // self._results if self._results >= FIRST_RESULTS else 0
         return PATIENCE * (mean or self._assumed_us)
 
-    def wants(self, bag: Bag) -> bool:
-        return bool(self._queued) and bag.runs
+    def wants(self, bag: Bag, reliable: bool) -> bool:
+        if not self._queued or not bag.runs or not self._queues[reliable]:
+            return False
+        return not reliable or self._dear_out < self._most_dear
 
     def waits(self, index: int) -> bool:
         return index in self._queued

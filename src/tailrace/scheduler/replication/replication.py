@@ -14,8 +14,8 @@ class Replication:
     name = "none"
     keeps_losers = False  # what still runs for a task with a result is left to end by itself
 
-    def admits_first(self, state: State, bag: Bag, host: Host) -> bool:
-        """May this host be sent tasks that were never sent?"""
+    def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:
+        """May hosts of reliable pools, or of the others, be sent tasks that were never sent?"""
         return True
 
     def begins_on(self, state: State, bag: Bag, *, reliable: bool) -> bool:
@@ -42,8 +42,8 @@ class Replication:
         """Will the strategy send this task again?"""
         return False
 
-    def wants(self, bag: Bag) -> bool:
-        """Anything at all; asked with every offer that found nothing else."""
+    def wants(self, bag: Bag, reliable: bool) -> bool:
+        """Anything at all on hosts of reliable pools, or on the others; asked with every offer."""
         return False
 
     def lacks(self, bag: Bag, *, reliable: bool) -> int:

@@ -20,8 +20,11 @@ class WorkQueueWithReplication(Replication):
         self._tail = False  # from then on the tasks that are out are kept by their attempts
         self._by_count: dict[int, dict[int, None]] = {}
 
-    def wants(self, bag: Bag) -> bool:
-        return bag.runs and not bag.unsent and bool(bag.live)
+    def wants(self, bag: Bag, reliable: bool) -> bool:
+        if not bag.runs or bag.unsent or not bag.live:
+            return False
+        counts = range(1, self._most)
+        return not self._tail or any(self._by_count.get(count) for count in counts)
 
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
         if not self._tail:
