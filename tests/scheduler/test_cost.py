@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Strategy
+from tailrace.pools.terms import Pool
 
 from .stage import Stage
 
@@ -73,6 +75,67 @@ def test_many_finished_bags() -> None:
 
 def test_many_hungry_bags() -> None:
     assert cost_of_a_task(crowd(hungry=500), "h3") <= cost_of_a_task(crowd(hungry=2), "h3")
+
+
+def test_many_hungry_bags_of_other_pools() -> None:
+    def among(others: int) -> int:
+        stage = Stage(Pool("home", max=0), Pool("away", max=0), check=False)
+        stage.host("far", pool="away")
+        for _ in range(others):
+            stage.submit(5, pools=("away",))
+        stage.host("h", pool="home")
+        stage.submit(1000)
+        stage.pass_trial("h")
+        return cost_of_a_task(stage, "h")
+
+    assert among(500) <= among(2)
+
+
+def test_many_idle_hosts_that_a_bag_may_not_use() -> None:
+    def among(idle: int) -> int:
+        stage = Stage(Pool("home", max=0), Pool("away", max=0), check=False)
+        bag = stage.submit(100, pools=("away",), arrived=0)
+        stage.host("far", pool="away")
+        for number in range(idle):
+            stage.host(f"h{number}")
+            stage.offer(f"h{number}")
+        return min(calls(lambda: stage.arrive(bag, count)) for count in range(1, 5))  # noqa: B023
+
+    assert among(1000) <= among(10)
+
+
+def test_many_idle_hosts_while_what_is_wanted_waits_for_a_reliable_one() -> None:
+    """One task of two is wanted a second time, on the reliable host, which is busy."""
+
+    def among(idle: int) -> int:
+        cheap, own = Pool("cheap", max=0, reliable=False), Pool("own", max=0)
+        stage = Stage(cheap, own, check=False)
+        stage.hosts(*(f"h{number}" for number in range(idle)), pool="cheap")
+        stage.host("own", pool="own")
+        stage.submit(2, trial_us=0, replication=Strategy("ntdmr", {"n": 0, "t_s": 1}))
+        for number in range(idle):
+            stage.offer(f"h{number}")
+        stage.wait(5)
+        bag = stage.scheduler.state.bags[1]
+        assert bag.replication is not None and bag.replication.waits(0)
+        other = stage.submit(9, trial_us=0, pools=("own",), arrived=0)
+        return min(calls(lambda: stage.arrive(other, count)) for count in range(1, 5))  # noqa: B023
+
+    assert among(1000) <= among(10)
+
+
+def test_nobody_wakes_for_the_time_out_of_an_attempt_that_has_ended() -> None:
+    stage = Stage()
+    stage.hosts("a", "b")
+    stage.submit(3, timeout_us=60_000_000, trial_us=0)
+    (first,), (second,) = stage.offer("a"), stage.offer("b")
+    assert stage.scheduler.next_wakeup() == 60_000_000
+    stage.wait(5)
+    stage.succeed(second)
+    stage.succeed(first)
+    assert stage.scheduler.next_wakeup() is None
+    stage.offer("b")
+    assert stage.scheduler.next_wakeup() == 65_000_000
 
 
 def test_many_tasks_that_avoid_the_host_that_asks() -> None:

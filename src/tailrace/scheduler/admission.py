@@ -14,7 +14,7 @@ MOST_SLOTS = 2000  # for tasks that need nothing of what a host has
 ENDLESS = 1 << 62
 
 
-def sends_first_to(state: State, bag: Bag, pool: str) -> bool:
+def is_open(state: State, bag: Bag, pool: str) -> bool:
     """May hosts of this pool be sent what the bag itself sends?"""
     if bag.terms.pools and pool not in bag.terms.pools:
         return False
@@ -23,7 +23,7 @@ def sends_first_to(state: State, bag: Bag, pool: str) -> bool:
 
 
 def room(state: State, bag: Bag, host: Host) -> int:
-    """How many more tasks of this bag the host may be sent now."""
+    """How many more tasks of this bag the host may be sent now, whose pool is open to it."""
     return room_behind(state, bag, host, fleet.earlier_hungry(state, bag, host))
 
 
@@ -34,20 +34,14 @@ def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
     mixed needs nobody could say which of them would run next. Nor does a later bag fill the host
     ahead of an earlier one, which would then wait until all of that is done.
     """
-    offer, replication = host.offer, bag.replication
-    if offer is None or not host.able or not fleet.admits_pool(bag, host):
+    if not host.able:
         return 0
-    if replication is not None and not replication.admits_first(state, bag, host.reliable):
-        return 0
-    if host.probing or not _tried(bag, host):
+    if host.probing or bag.trials.get(host.kind, brakes.UNTRIED) is not None and bag.terms.trial_us:
         return _room_on_trial(state, bag, host)
-    if earlier or not _holds_only(host, bag):
+    plain, live = host.plain, host.live
+    if earlier or (plain and (len(plain) > 1 or bag.id not in plain)) or host.grown:
         return free_slots(state, bag, host)
-    return held_at_most(bag, slots_in(bag.asks, offer)) - len(host.live)
-
-
-def _tried(bag: Bag, host: Host) -> bool:
-    return bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
+    return held_at_most(bag, slots_in(bag.asks, host.offer or {})) - len(live)
 
 
 def _room_on_trial(state: State, bag: Bag, host: Host) -> int:
@@ -62,7 +56,8 @@ def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
     """Would one more task of the bag begin on this host, which has stood its trial?"""
     if host.offer is None or not host.able or host.probing or not fleet.admits_pool(bag, host):
         return False
-    return _tried(bag, host) and fits_beside(state, host, bag.terms.needs)
+    tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
+    return tried and fits_beside(state, host, bag.terms.needs)
 
 
 def slots_in(asks: tuple[tuple[str, int], ...], free: Amounts) -> int:
@@ -79,11 +74,6 @@ def free_slots(state: State, bag: Bag, host: Host) -> int:
     """How many fit beside all that is believed on the host."""
     free = less(host.offer or {}, fleet.used(state, host))
     return slots_in(bag.asks, free)
-
-
-def _holds_only(host: Host, bag: Bag) -> bool:
-    plain = host.plain
-    return not host.grown and (not plain or (len(plain) == 1 and bag.id in plain))
 
 
 def fits_beside(state: State, host: Host, needs: Amounts) -> bool:

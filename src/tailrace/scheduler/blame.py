@@ -26,11 +26,14 @@ def succeeded(state: State, bag: Bag, event: Ended) -> None:
     if bag.doubts:
         doubts.clear(state, bag, event.host)
     bag.times.add(event.measured.run_us)
-    host = state.hosts.get(event.host)
-    if host is not None:
-        _note_success(state, host)
-    trouble = bag.troubles.get(event.index) if bag.troubles else None
-    for failure in trouble.unsettled if trouble else ():
+    if event.host in state.hosts:
+        _note_success(state, state.hosts[event.host])
+    if bag.troubles and event.index in bag.troubles:
+        _failed_elsewhere(state, bag.troubles[event.index], event)
+
+
+def _failed_elsewhere(state: State, trouble: Trouble, event: Ended) -> None:
+    for failure in trouble.unsettled:
         if failure.host != event.host:
             book_on_host(state, failure.host, f"task {event.index} succeeded elsewhere")
 

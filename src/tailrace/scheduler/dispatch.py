@@ -17,9 +17,10 @@ FIRST = "first attempt"
 
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
     """Those that wait for another attempt come first, then the next never sent."""
-    held_back = bool(bag.doubts) and doubts.held_back(state, bag, host)
-    if held_back and doubts.may_try_one(state, bag, host):
-        held_back, most = False, 1
+    held_back = False
+    if bag.doubts and doubts.held_back(state, bag, host):
+        held_back = not doubts.may_try_one(state, bag, host)
+        most = most if held_back else 1
     if bag.requeue.waiting:
         most = _send_waiting(state, bag, host, most, held_back)
     if not held_back:
@@ -45,17 +46,14 @@ def _send_waiting(state: State, bag: Bag, host: Host, most: int, held_back: bool
 
 def _send_next(state: State, bag: Bag, host: Host, most: int) -> None:
     """The tail may begin on the way, and take all that were never sent."""
-    fresh = bag.fresh
-    while most > 0 and fresh.left:
+    fresh, out, replication = bag.fresh, state.out, bag.replication
+    while most > 0 and fresh.sent < fresh.arrived:
         most -= 1
         index = fresh.take()
-        if index not in bag.done:
-            attempt = _new_attempt(state, bag, host, index, None)
-            state.out.append(
-                Assign(attempt.attempt, bag.id, index, host.id, FIRST, attempt.timeout_us)
-            )
-            if bag.replication is not None:
-                bag.replication.sent(state, bag, host, attempt)
+        one = _new_attempt(state, bag, host, index, None)
+        out.append(Assign(one.attempt, bag.id, index, host.id, FIRST, one.timeout_us))
+        if replication is not None:
+            replication.sent(state, bag, host, one)
 
 
 def _send_again(state: State, bag: Bag, host: Host, index: int) -> None:
@@ -92,17 +90,19 @@ def _why(trouble: Trouble | None) -> str:
 def _new_attempt(
     state: State, bag: Bag, host: Host, index: int, needs: dict[str, int] | None
 ) -> Attempt:
-    number = state.next_attempt
+    number, replication = state.next_attempt, bag.replication
     state.next_attempt = number + 1
-    attempt = Attempt(number, bag.id, index, host.id, state.now, needs)
+    beside = len(host.live) + 1
+    attempt = Attempt(number, bag.id, index, host.id, state.now, needs, beside)
     believe(state, bag, host, attempt)
     if host.kind not in bag.trials and bag.terms.trial_us:
         brakes.begin_trial(state, bag, host, number)
     if host.probing:
         host.probe = number
-    timeout_us = bag.terms.timeout_us
-    if bag.replication is not None:
-        timeout_us = bag.replication.timeout_us(state, bag, host)
+    if replication is None:
+        timeout_us = bag.terms.timeout_us
+    else:
+        timeout_us = replication.timeout_us(state, bag, host)
     if timeout_us is not None:
         _set_timeout(state, attempt, timeout_us, host)
     return attempt
@@ -110,16 +110,14 @@ def _new_attempt(
 
 def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     """It was sent, or a stored row says so: it counts as live on its host."""
-    number, index = attempt.attempt, attempt.index
-    state.attempts[number] = attempt
-    host.live[number] = attempt
-    attempt.beside = len(host.live)
+    number, index, live = attempt.attempt, attempt.index, bag.live
+    state.attempts[number] = host.live[number] = attempt
     if attempt.needs is None:
-        host.plain[bag.id] = host.plain.get(bag.id, 0) + 1
+        plain, owner = host.plain, bag.id
+        plain[owner] = plain.get(owner, 0) + 1
     else:
         host.grown[number] = attempt
-    others = bag.live.get(index)
-    bag.live[index] = (attempt,) if others is None else (*others, attempt)
+    live[index] = (*live[index], attempt) if index in live else (attempt,)
 
 
 def _set_timeout(state: State, attempt: Attempt, timeout_us: int, host: Host) -> None:
@@ -130,22 +128,21 @@ def _set_timeout(state: State, attempt: Attempt, timeout_us: int, host: Host) ->
 
 def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     """The attempt is over: its room is free again."""
-    number, index = attempt.attempt, attempt.index
-    del state.attempts[number]
-    del host.live[number]
+    number, index, plain = attempt.attempt, attempt.index, host.plain
+    del state.attempts[number], host.live[number]
     if attempt.needs is not None:
         del host.grown[number]
-    elif host.plain[bag.id] > 1:
-        host.plain[bag.id] -= 1
+    elif plain[bag.id] > 1:
+        plain[bag.id] -= 1
     else:
-        del host.plain[bag.id]
+        del plain[bag.id]
     if attempt.reached is not None:
         del bag.telling[number]
     live = bag.live.pop(index)
     if len(live) > 1:
         bag.live[index] = tuple(other for other in live if other is not attempt)
-    if attempt.timeout_us is not None and state.timers.void():
-        state.timers.sweep(state.attempts)
+    if attempt.timeout_us is not None:
+        state.timers.void(number)
 
 
 def drop(state: State, attempt: Attempt, booked: Outcome, why: str) -> None:
@@ -162,23 +159,29 @@ def under_way(bag: Bag, index: int) -> bool:
 
 def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -> None:
     """The task has its result; whatever else runs for it is not wanted any more."""
-    bag.done.add(index)
+    done, replication = bag.done, bag.replication
+    done.add(index)
     trouble = bag.troubles.pop(index, None) if bag.troubles else None
     state.out.append(Settle(bag.id, index, attempt, outcome, trouble is not None))
     if trouble is not None:
         bag.requeue.remove(index)
         doubts.settle(state, bag, index, trouble.unsettled)
-    if bag.replication is not None:
-        bag.replication.settled(state, bag, index)
-    if bag.replication is None or not bag.replication.keeps_losers:
-        for other in bag.live.get(index, ()):
-            drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
+    if replication is not None:
+        replication.settled(state, bag, index)
+    if index in bag.live:
+        _drop_losers(state, bag, index)
     if outcome is not SUCCEEDED:
         _note_failed(bag, index)
-    if bag.done.count == bag.terms.count:
+    if done.count == bag.terms.count:
         finish(state, bag)
     elif outcome is not SUCCEEDED:
         brakes.note_failed_task(state, bag)
+
+
+def _drop_losers(state: State, bag: Bag, index: int) -> None:
+    if bag.replication is None or not bag.replication.keeps_losers:
+        for other in bag.live[index]:
+            drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
 
 
 def _note_failed(bag: Bag, index: int) -> None:

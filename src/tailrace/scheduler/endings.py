@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
 from tailrace.scheduler import blame, brakes, dispatch, fleet, leases
+from tailrace.scheduler.decisions import Close
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
@@ -22,20 +23,21 @@ def ended(state: State, event: Ended) -> None:
     if bag is None or attempt is None:
         late(state, bag, event)
         return
-    host = state.hosts[attempt.host]
+    host, outcome, replication = state.hosts[attempt.host], event.outcome, bag.replication
     dispatch.forget(state, bag, host, attempt)
-    if bag.replication is not None:
-        bag.replication.over(state, bag, attempt, succeeded=event.outcome is SUCCEEDED)
+    if replication is not None:
+        replication.over(state, bag, attempt, outcome is SUCCEEDED)
     if host.retired and not host.live:
         leases.emptied(state, host)
-    outcome = event.outcome
     if outcome is not SUCCEEDED or attempt.expired:
         outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
     if not host.proven and outcome not in TELLS_NOTHING:
         leases.proven(state, host)
-    if attempt.index in bag.done:
+    # One that is wanted is of a task without a result, unless its strategy keeps losers.
+    wanted = attempt.dropping is None and replication is None
+    if not wanted and attempt.index in bag.done:
         dispatch.close(state, attempt.attempt, outcome, accepted=False)
     elif outcome is SUCCEEDED:
         succeed(state, bag, event)
@@ -63,19 +65,22 @@ def late_counts(state: State, host: Host | None) -> bool:
 
 
 def late(state: State, bag: Bag | None, event: Ended) -> None:
-    """We had given it up. A success still counts if it is the first, and its pool admits it."""
-    sent = bag is not None and event.attempt < state.next_attempt and event.index < bag.terms.count
-    if bag is None or not sent or event.outcome is not SUCCEEDED:
+    """We had given it up. A success still counts if it is the first, and its pool admits it. A task
+    that was sent and has no result is out, or has had trouble."""
+    if bag is None or event.attempt >= state.next_attempt or event.outcome is not SUCCEEDED:
         return
-    if event.index not in bag.done and late_counts(state, state.hosts.get(event.host)):
-        succeed(state, bag, event)
+    open_ = event.index in bag.live or event.index in bag.troubles
+    if open_ and event.index not in bag.done:
+        if late_counts(state, state.hosts.get(event.host)):
+            succeed(state, bag, event)
 
 
 def succeed(state: State, bag: Bag, event: Ended) -> None:
     """The first success of a task is its result."""
-    dispatch.close(state, event.attempt, SUCCEEDED, accepted=True)
+    number = event.attempt
+    state.out.append(Close(number, SUCCEEDED, True))
     blame.succeeded(state, bag, event)
-    dispatch.settle(state, bag, event.index, event.attempt, SUCCEEDED)
+    dispatch.settle(state, bag, event.index, number, SUCCEEDED)
 
 
 def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:

@@ -38,16 +38,15 @@ def match_one(state: State, host: Host) -> bool:
 def _serve(state: State, host: Host) -> None:
     """The bags are asked in turn, until the host is full. Who is found to be sated leaves the
     queue."""
-    numbers, bags = state.hungry[host.pool], state.bags
-    before, place, earlier = state.next_attempt, 0, False
+    numbers, before, place, earlier = state.hungry[host.pool], state.next_attempt, 0, False
     while place < len(numbers):
-        bag = bags[numbers[place]]
+        bag = state.bags[numbers[place]]
         if not bag.hungry:
             fleet.sated(state, bag)
             continue
-        if state.next_attempt > before and admission.is_full(state, host):
+        if place and state.next_attempt > before and admission.is_full(state, host):
             return
-        if bag.round_open:
+        if bag.round_open and (bag.replication is None or _sends_first(state, bag, host)):
             count = admission.room_behind(state, bag, host, earlier)
             if count > 0:
                 dispatch.send(state, bag, host, count)
@@ -56,9 +55,13 @@ def _serve(state: State, host: Host) -> None:
             earlier = earlier or (bag.hungry and fleet.slots(bag, host) > 0)
 
 
+def _sends_first(state: State, bag: Bag, host: Host) -> bool:
+    return bag.replication is None or bag.replication.admits_first(state, bag, host.reliable)
+
+
 def _share_out(state: State, bag: Bag, pools: list[str], served: Served) -> None:
     """The bag picks among many offers, until it is sated."""
-    names = [name for name in pools if admission.sends_first_to(state, bag, name)]
+    names = [name for name in pools if admission.is_open(state, bag, name)]
     if not names:
         return
     for host, count in bag.matching.pick(state, bag, openings.of_pools(state, names)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from enum import IntEnum
 
 
@@ -25,13 +25,16 @@ NEVER = 1 << 63
 
 
 class Timers:
-    """A heap of moments. Who is called checks if it still holds: most are set and never needed, and
-    are swept out together when they are more than half."""
+    """A heap of moments. Most time-outs are set and never needed: they are void when their attempt has
+    ended, and are swept out together when they are more than half. `next_us` is never that of a void
+    one, so that nobody wakes for nothing."""
+
+    __slots__ = ("_count", "_heap", "_void", "next_us")
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Alarm, Key]] = []
         self._count = 0
-        self._void = 0
+        self._void: dict[Key, None] = {}  # attempts whose time-out is still in the heap
         self.next_us = NEVER
 
     def __len__(self) -> int:
@@ -44,7 +47,10 @@ class Timers:
             self.next_us = at_us
 
     def _look(self) -> None:
-        self.next_us = self._heap[0][0] if self._heap else NEVER
+        heap, void, timeout = self._heap, self._void, Alarm.TIMEOUT
+        while heap and heap[0][2] is timeout and heap[0][3] in void:
+            del void[heapq.heappop(heap)[3]]
+        self.next_us = heap[0][0] if heap else NEVER
 
     def due(self, now: int) -> Iterator[tuple[Alarm, Key]]:
         while self._heap and self._heap[0][0] <= now:
@@ -57,15 +63,18 @@ class Timers:
         for at_us, _, alarm, key in sorted(self._heap):
             yield at_us, alarm, key
 
-    def void(self) -> bool:
-        """One more of them holds no longer. True: it is time to sweep."""
-        self._void += 1
-        return self._void > FEW and self._void > len(self._heap) // 2
+    def void(self, attempt: int) -> None:
+        """Its time-out holds no longer."""
+        void = self._void
+        void[attempt] = None
+        if self._heap and self._heap[0][3] == attempt:
+            self._look()
+        elif len(void) > FEW and len(void) > len(self._heap) // 2:
+            self._sweep()
 
-    def sweep(self, attempts: Container[Key]) -> None:
-        """The time-outs of all but these."""
-        timeout = Alarm.TIMEOUT
-        self._heap = [i for i in self._heap if i[2] is not timeout or i[3] in attempts]
+    def _sweep(self) -> None:
+        void, timeout = self._void, Alarm.TIMEOUT
+        self._heap = [i for i in self._heap if i[2] is not timeout or i[3] not in void]
         heapq.heapify(self._heap)
-        self._void = 0
+        void.clear()
         self._look()

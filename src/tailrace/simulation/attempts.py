@@ -49,8 +49,8 @@ class Attempts:
         }
 
     def assign(self, new: Assign) -> None:
-        now = self._engine.now
-        self._records[new.bag - 1].send(new.index, now)
+        now, number, index, bag = self._engine.now, new.attempt, new.index, new.bag - 1
+        self._records[bag].send(index, now)
         host = self._hosts.get(new.host)
         if host is None:
             return  # it is gone, and the news is on its way
@@ -58,30 +58,27 @@ class Attempts:
             host.calls.answered()
         elif host.many:
             self._teller.served[host.name] = host
-        sent = Sent(new.attempt, new.bag, new.index, host)
-        run_us, needs = host.works[new.bag - 1][new.index], self._needs[new.bag - 1]
+        sent = Sent(number, new.bag, index, host, -1 if self._dispatch_us else now)
+        run_us, needs = host.works[bag][index], self._needs[bag]
         job = Job(run_us, sent) if needs is None else _needy(run_us, sent, needs)
+        host.attempts[number] = job
         if self._dispatch_us:
-            host.attempts[new.attempt] = job
-            sent.late = self._engine.put(now + self._dispatch_us, Rank.SENDING, self._start, job)
+            due = now + self._dispatch_us
+            sent.late = self._engine.put(due, Rank.SENDING, self._arrived, job)
         else:
-            self._start(job)
+            self._start(host, job)
 
-    def _start(self, job: Job) -> None:
+    def _arrived(self, job: Job) -> None:
         sent: Sent = job.tag
-        host, sent.late = sent.host, 0
-        host.attempts[sent.attempt] = job
-        sent.began_us = self._engine.now
+        sent.began_us, sent.late = self._engine.now, 0
+        self._start(sent.host, job)
+
+    def _start(self, host: SimulatedHost, job: Job) -> None:
         if self._returns and self._never_returns(host):
             return  # it holds its place until it is given up
-        if host.waiting or not host.machine.has_room(job):
+        if host.waiting or not host.machine.take(job):
             self._begin_later(host, job)
-        else:
-            self._run(host, job)
-
-    def _run(self, host: SimulatedHost, job: Job) -> None:
-        host.machine.start(job)
-        if self._progress is not None:
+        elif self._progress is not None:
             self._progress.begin(job)
 
     def _begin_later(self, host: SimulatedHost, job: Job) -> None:
@@ -103,7 +100,9 @@ class Attempts:
                 return
             del host.waiting[attempt]
             job.tag.began_us = self._engine.now
-            self._run(host, job)
+            host.machine.take(job)
+            if self._progress is not None:
+                self._progress.begin(job)
 
     def _never_returns(self, host: SimulatedHost) -> bool:
         draw = self._returns.get(host.pool.terms.name)
@@ -111,23 +110,20 @@ class Attempts:
 
     def ended(self, job: Job) -> None:
         sent: Sent = job.tag
-        host = sent.host
-        del host.attempts[sent.attempt]
+        host, number, ran = sent.host, sent.attempt, self._engine.now - sent.began_us
+        del host.attempts[number]
         if self._progress is not None:
             self._progress.end(sent)
         if host.waiting:
             self._begin_next(host)
-        ran = self._engine.now - sent.began_us
         outcome, measured = SUCCEEDED, Measured(ran, 0)
         if self._failing and self._fails(sent):
             outcome, measured = TASK_FAILED, failure(ran)
-        ended = Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, measured)
+        ended = Ended(number, sent.bag, sent.index, host.name, outcome, measured)
         if host.calls is not None:
             host.calls.ended(ended, job)
-            return
-        self._report(ended)
-        if not host.warned:
-            self._report(host.offer)
+        else:
+            self._report(ended, None if host.warned else host.offer)
 
     def equip(self, host: SimulatedHost) -> None:
         """With a worker, if its pool says so."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from tailrace.bag.needs import Amounts
 from tailrace.scheduler.events import Offer
 from tailrace.simulation.calling import Calls
@@ -52,19 +54,16 @@ class SimulatedHost:
         self.offer = Offer(self.name, free)
 
 
-class Sent:
+class Sent(msgspec.Struct, eq=False):
     """An attempt on its way or at work; the tag of its job."""
 
-    __slots__ = ("attempt", "bag", "began_us", "host", "index", "late", "worked_us")
-
-    def __init__(self, attempt: int, bag: int, index: int, host: SimulatedHost) -> None:
-        self.attempt = attempt
-        self.bag = bag
-        self.index = index
-        self.host = host
-        self.began_us = -1  # it has not
-        self.late = 0  # handle of what it waits for
-        self.worked_us: int  # when its output began to travel
+    attempt: int
+    bag: int
+    index: int
+    host: SimulatedHost
+    began_us: int = -1  # it has not
+    late: int = 0  # handle of what it waits for
+    worked_us: int = -1  # when its output began to travel
 
     def ran_us(self, now: int) -> int:
         return now - self.began_us if self.began_us >= 0 else 0

@@ -87,6 +87,10 @@ class Machine:
             self.begin(job)
         return True
 
+    def take(self, job: Job) -> bool:
+        """Start it, if there is room; where there is none, nothing was asked."""
+        return self.has_room(job) and self.start(job)
+
     def reserve(self, job: Job) -> bool:
         """Take a slot for a job whose input is to travel; `begin` it when that is there."""
         if not self.has_room(job):

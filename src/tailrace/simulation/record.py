@@ -27,7 +27,7 @@ class Record:
         if self.sent[index] == UNKNOWN:
             self.sent[index] = now
 
-    def settle(self, index: int, now: int, *, succeeded: bool) -> None:
+    def settle(self, index: int, now: int, succeeded: bool) -> None:
         self.done[index] = now
         if succeeded:
             self.succeeded += 1

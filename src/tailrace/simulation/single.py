@@ -58,25 +58,30 @@ class SingleMachine:
 
     def start(self, job: Job, delay_us: int = 0) -> bool:
         """As that of `Machine`."""
+        if self.take(job, delay_us):
+            return True
+        self._rejected += 1
+        return False
+
+    def take(self, job: Job, delay_us: int = 0) -> bool:
         if self._job is not None or not self.up:
-            self._rejected += 1
             return False
-        engine = self._engine
-        self._job, job.stage, job.done = job, RUNNING, job.saved
-        self._since = engine.now
-        self._runs_from = begins = engine.now + delay_us
-        ends = begins + int((job.work - job.saved) / self.speed + 0.5)
+        engine, saved = self._engine, job.saved
+        self._job, job.stage, job.done = job, RUNNING, saved
+        self._since = now = engine.now
+        self._runs_from = begins = now + delay_us
+        ends = begins + int((job.work - saved) / self.speed + 0.5)
         self._due = engine.put(ends, RESULT, self._end, job)
         return True
 
     def _end(self, job: Job) -> None:
         self._job = None
-        now = self._engine.now
+        now, work = self._engine.now, job.work
         self._busy_us += now - self._runs_from
         self._full_us += now - self._since
-        self._work_done += job.work - job.saved
+        self._work_done += work - job.saved
         self._ended += 1
-        job.done, job.stage = job.work, ENDED
+        job.done, job.stage = work, ENDED
         self._on_end(job)
 
     def progress(self, job: Job) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.events import AnyEvent, LeaseChanged, Tick
@@ -17,14 +17,18 @@ from tailrace.simulation.scenario import News
 Watch = Callable[[AnyEvent, list[Any], int], None]
 
 
+class Report(Protocol):
+    def __call__(self, event: AnyEvent, then: AnyEvent | None = None, /) -> None:
+        """A machine tells of one thing, or of two in one call."""
+
+
 class Teller:
     def __init__(self, engine: Engine, scheduler: Scheduler, news: News, streams: Streams) -> None:
         self.told = 0  # events that the scheduler has handled
-        self.watch: Watch | None = None  # a trace
         self.acts: Mapping[type, Callable[[Any], None]] = {}  # what is done for each decision
         self.served: dict[str, SimulatedHost] = {}  # by the decisions being done now
         self._engine = engine
-        self._scheduler_handles = scheduler.handle  # looked up for every event
+        self._handle = scheduler.handle  # looked up for every event
         self._timers = scheduler.state.timers
         self._every_us = news.every_us
         self._delay = streams.stream("news").durations(news.delay) if news.delay else None
@@ -33,9 +37,9 @@ class Teller:
         self._soon: deque[AnyEvent] = deque()  # caused by what is being done now
         self._handling = False
         self._alarm_us = NEVER
-        self.report: Callable[[AnyEvent], None] = self._way()  # of what happens on a machine
+        self.report: Report = self._way()  # of what happens on a machine
 
-    def _way(self) -> Callable[[AnyEvent], None]:
+    def _way(self) -> Report:
         if self._delay is not None:
             return self._tell_later
         return self._unread_until_polled if self._every_us else self.tell
@@ -45,9 +49,25 @@ class Teller:
         if self._every_us:
             self._engine.put(self._every_us, Rank.WATCH, self._poll)
 
+    def watch(self, watch: Watch) -> None:
+        """From now on it sees each event with its decisions: a trace."""
+        handle = self._handle
+
+        def watched(event: AnyEvent, now: int) -> list[Any]:
+            decisions = handle(event, now)
+            watch(event, decisions, now)
+            return decisions
+
+        self._handle = watched
+
     # what happens is told
 
-    def _tell_later(self, event: AnyEvent) -> None:
+    def _tell_later(self, event: AnyEvent, then: AnyEvent | None = None, /) -> None:
+        self._delayed(event)
+        if then is not None:
+            self._delayed(then)
+
+    def _delayed(self, event: AnyEvent) -> None:
         """News of one machine does not overtake what it said before."""
         assert self._delay is not None
         whose = event.lease if isinstance(event, LeaseChanged) else event.host  # type: ignore
@@ -55,8 +75,10 @@ class Teller:
         self._heard_us[whose] = due
         self._engine.put(due, Rank.ARRIVAL, self.tell, event)
 
-    def _unread_until_polled(self, event: AnyEvent) -> None:
+    def _unread_until_polled(self, event: AnyEvent, then: AnyEvent | None = None, /) -> None:
         self._unread.append(event)
+        if then is not None:
+            self._unread.append(then)
 
     def _poll(self, _: object) -> None:
         unread, self._unread = self._unread, []
@@ -67,29 +89,31 @@ class Teller:
 
     # the one door to the scheduler
 
-    def tell(self, event: AnyEvent) -> None:
+    def tell(self, event: AnyEvent, then: AnyEvent | None = None, /) -> None:
         """What a decision causes is told after the decisions that came with it. One function, since
         it is called for every event."""
         soon = self._soon
         if self._handling:
             soon.append(event)
+            if then is not None:
+                soon.append(then)
             return
         self._handling = True
-        now, acts = self._engine.now, self.acts
+        handle, acts, now = self._handle, self.acts, self._engine.now
         while True:
             self.told += 1
-            decisions = self._scheduler_handles(event, now)
-            if self.watch is not None:
-                self.watch(event, decisions, now)
-            for decision in decisions:
+            for decision in handle(event, now):
                 act = acts.get(type(decision))
                 if act is not None:
                     act(decision)
             if self.served:
                 self._offer_the_rest()
-            if not soon:
+            if soon:
+                event = soon.popleft()
+            elif then is not None:
+                event, then = then, None
+            else:
                 break
-            event = soon.popleft()
         self._handling = False
         if self._timers.next_us < self._alarm_us:
             self._set_alarm(self._timers.next_us)
@@ -110,4 +134,7 @@ class Teller:
         if alarm != self._alarm_us:
             return
         self._alarm_us = NEVER
-        self.tell(Tick())
+        if self._timers.next_us <= self._engine.now:
+            self.tell(Tick())
+        elif self._timers.next_us < NEVER:
+            self._set_alarm(self._timers.next_us)

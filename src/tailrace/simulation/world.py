@@ -36,6 +36,7 @@ from tailrace.simulation.telling import Teller, Watch
 from tailrace.simulation.transport import Transport
 
 LOOK_US = 60_000_000
+SUCCEEDED = Outcome.SUCCEEDED  # looked up for every task
 
 
 class World:
@@ -58,7 +59,8 @@ class World:
         self._left = min(count, scenario.stop.tasks or count)  # results to come
         self._resting: dict[int, None] = {}  # bags that were paused, or stopped by their budget
         self._furnish(streams(seed, scenario.events, book))
-        self._teller.watch = watch
+        if watch is not None:
+            self._teller.watch(watch)
         self._begin()
 
     def _furnish(self, streams: Streams) -> None:
@@ -99,8 +101,8 @@ class World:
         self._teller.begin()
 
     def _settle(self, end: Settle) -> None:
-        succeeded = end.outcome is Outcome.SUCCEEDED
-        self.records[end.bag - 1].settle(end.index, self.engine.now, succeeded=succeeded)
+        succeeded = end.outcome is SUCCEEDED
+        self.records[end.bag - 1].settle(end.index, self.engine.now, succeeded)
         if self._luggage:
             self._luggage[end.bag - 1].forget(end.index, self._transport.storage)
         self._left -= 1

@@ -102,7 +102,7 @@ class NTDMr(Replication):
         dispatch.remember(state, bag, index, trouble)
         self._look_again_at(state, bag, state.now + self._t_us, index)
 
-    def over(self, state: State, bag: Bag, attempt: Attempt, *, succeeded: bool) -> None:
+    def over(self, state: State, bag: Bag, attempt: Attempt, succeeded: bool) -> None:
         if succeeded:
             self._results += 1
             self._turnarounds_us += state.now - attempt.sent_us
@@ -146,9 +146,8 @@ class NTDMr(Replication):
         self._most_dear = math.ceil(round(self._mr * machines, 9))
         for index in [*bag.requeue.waiting, *(bag.fresh.take() for _ in range(bag.fresh.left))]:
             bag.requeue.remove(index)
-            if index not in bag.done:
-                dispatch.remember(state, bag, index, bag.troubles.setdefault(index, Trouble()))
-                self._want(state, bag, index)
+            dispatch.remember(state, bag, index, bag.troubles.setdefault(index, Trouble()))
+            self._want(state, bag, index)
         for index, attempts in bag.live.items():
             if index not in bag.done:
                 last = max(attempt.sent_us for attempt in attempts)

@@ -28,7 +28,7 @@ class Replication:
     def sent(self, state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         """An attempt is out."""
 
-    def over(self, state: State, bag: Bag, attempt: Attempt, *, succeeded: bool) -> None:
+    def over(self, state: State, bag: Bag, attempt: Attempt, succeeded: bool) -> None:
         """An attempt is out no longer."""
 
     def settled(self, state: State, bag: Bag, index: int) -> None:

@@ -54,7 +54,7 @@ class WorkQueueWithReplication(Replication):
             count = len(bag.live[attempt.index])
             self._move(attempt.index, count - 1, count)
 
-    def over(self, state: State, bag: Bag, attempt: Attempt, *, succeeded: bool) -> None:
+    def over(self, state: State, bag: Bag, attempt: Attempt, succeeded: bool) -> None:
         if self._tail and attempt.index not in bag.done:
             count = len(bag.live.get(attempt.index, ()))
             self._move(attempt.index, count + 1, count)
