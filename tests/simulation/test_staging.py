@@ -77,6 +77,14 @@ def test_a_failure_takes_output_that_is_on_its_way() -> None:
     assert found(world, "ghent lan")["megabytes"] == pytest.approx(4 * 625)
 
 
+def test_one_that_works_while_an_output_travels_is_lost_with_its_machine() -> None:
+    """At 15 s the second has worked for 5 s, beside the first one's output: neither was waiting."""
+    life = 'up = "15s"\ndown = "5s"\n'
+    files = 'lengths = [10, 10]\noutput = "1 GB"\nretries = { lost = 0 }\n'
+    world = run(GRID + NEAR + life + "[bags.b]\n" + files)
+    assert (world.records[0].failed, world.records[0].attempts) == (2, 2)
+
+
 def test_a_full_storage_takes_no_more_and_says_so() -> None:
     grid = GRID.replace('{ site = "ghent" }', '{ site = "ghent", capacity = "2.5 GB" }')
     world = run(grid + NEAR + BAG + 'lengths = [10, 10, 10]\noutput = "1 GB"\n')

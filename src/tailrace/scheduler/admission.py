@@ -36,12 +36,13 @@ def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
     """
     if not host.able:
         return 0
-    if host.probing or bag.trials.get(host.kind, brakes.UNTRIED) is not None and bag.terms.trial_us:
+    trial = bag.trials.get(host.kind, brakes.UNTRIED)
+    if host.probing or (trial is not None and bag.terms.trial_us):
         return _room_on_trial(state, bag, host)
-    plain, live = host.plain, host.live
-    if earlier or (plain and (len(plain) > 1 or bag.id not in plain)) or host.grown:
+    plain = host.plain
+    if earlier or host.grown or (plain and (len(plain) > 1 or bag.id not in plain)):
         return free_slots(state, bag, host)
-    return held_at_most(bag, slots_in(bag.asks, host.offer or {})) - len(live)
+    return held_at_most(bag, slots_in(bag.asks, host.offer or {})) - len(host.live)
 
 
 def _room_on_trial(state: State, bag: Bag, host: Host) -> int:
@@ -58,6 +59,16 @@ def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
         return False
     tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
     return tried and fits_beside(state, host, bag.terms.needs)
+
+
+def goes_ahead(bag: Bag, host: Host) -> bool:
+    """Would one more of the bag wait on the host, beyond what it offers room for? That may be more
+    than it has, while outputs travel of some that it holds. Beside other bags only what fits is
+    sent."""
+    plain = host.plain
+    if host.grown or len(plain) > 1 or bag.id not in plain:
+        return False
+    return len(host.live) >= slots_in(bag.asks, host.offer or host.capacity)
 
 
 def slots_in(asks: tuple[tuple[str, int], ...], free: Amounts) -> int:

@@ -92,8 +92,8 @@ def _new_attempt(
 ) -> Attempt:
     number, replication = state.next_attempt, bag.replication
     state.next_attempt = number + 1
-    beside = len(host.live) + 1
-    attempt = Attempt(number, bag.id, index, host.id, state.now, needs, beside)
+    ahead = bool(host.live) and admission.goes_ahead(bag, host)
+    attempt = Attempt(number, bag.id, index, host.id, state.now, needs, ahead)
     believe(state, bag, host, attempt)
     if host.kind not in bag.trials and bag.terms.trial_us:
         brakes.begin_trial(state, bag, host, number)

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
-from tailrace.scheduler import blame, brakes, dispatch, fleet, leases
+from tailrace.scheduler import blame, brakes, dispatch, leases
 from tailrace.scheduler.decisions import Close
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
@@ -69,10 +69,10 @@ def late(state: State, bag: Bag | None, event: Ended) -> None:
     that was sent and has no result is out, or has had trouble."""
     if bag is None or event.attempt >= state.next_attempt or event.outcome is not SUCCEEDED:
         return
-    open_ = event.index in bag.live or event.index in bag.troubles
-    if open_ and event.index not in bag.done:
-        if late_counts(state, state.hosts.get(event.host)):
-            succeed(state, bag, event)
+    if event.index not in bag.live and event.index not in bag.troubles:
+        return
+    if event.index not in bag.done and late_counts(state, state.hosts.get(event.host)):
+        succeed(state, bag, event)
 
 
 def succeed(state: State, bag: Bag, event: Ended) -> None:
@@ -96,17 +96,17 @@ def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
     elif event.outcome is CANCELLED:
         told = event.measured.text or "not started"
         _as_if_never_sent(state, bag, event.index, trouble, f"handed back by {event.host}: {told}")
-    elif not trouble.at_once and _sent_ahead(state, bag, attempt, event):
+    elif not trouble.at_once and _vanished_unbegun(attempt, event):
         _vanished_ahead(state, bag, event, trouble)
     else:
         blame.consequence(state, bag, event, trouble)
 
 
-def _sent_ahead(state: State, bag: Bag, attempt: Attempt, event: Ended) -> bool:
-    """Of what its host runs at once, and the host is gone: who knows whether it had begun?"""
+def _vanished_unbegun(attempt: Attempt, event: Ended) -> bool:
+    """Sent ahead of what its host runs at once, and the host is gone: who knows if it had begun?"""
     if event.outcome not in VANISHED or event.measured.run_us or attempt.needs is not None:
         return False
-    return attempt.beside > fleet.slots(bag, state.hosts[attempt.host])
+    return attempt.ahead
 
 
 def _vanished_ahead(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:

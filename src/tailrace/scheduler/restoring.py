@@ -64,8 +64,8 @@ def _owe(state: State, row: LeaseRow) -> None:
 def _adopt(state: State, row: AttemptRow) -> None:
     bag, host = state.bags[row.bag], state.hosts[row.host]
     trouble = bag.troubles.get(row.index)
-    beside = len(host.live) + 1
-    attempt = Attempt(row.attempt, row.bag, row.index, row.host, row.sent_us, None, beside)
+    ahead = len(host.live) >= fleet.slots(bag, host)  # what it offered is not known any more
+    attempt = Attempt(row.attempt, row.bag, row.index, row.host, row.sent_us, None, ahead)
     attempt.timeout_us = row.timeout_us
     if trouble is not None:
         attempt.needs, attempt.expired = trouble.needs, row.attempt in trouble.expired

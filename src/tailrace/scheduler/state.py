@@ -39,7 +39,7 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     host: str
     sent_us: int
     needs: dict[str, int] | None = None  # when they are more than the bag's
-    beside: int = 0  # how many its host held when it was sent, with this one
+    ahead: bool = False  # sent beyond what its host could run at once, to wait there
     timeout_us: int | None = None
     expired: bool = False  # another may be sent; a result of this one still counts
     dropping: Outcome | None = None  # how its end will be booked

@@ -25,9 +25,9 @@ NEVER = 1 << 63
 
 
 class Timers:
-    """A heap of moments. Most time-outs are set and never needed: they are void when their attempt has
-    ended, and are swept out together when they are more than half. `next_us` is never that of a void
-    one, so that nobody wakes for nothing."""
+    """A heap of moments. Most time-outs are set and never needed: they are void when their attempt
+    has ended, and are swept out together when they are more than half. `next_us` is never that of a
+    void one, so that nobody wakes for nothing."""
 
     __slots__ = ("_count", "_heap", "_void", "next_us")
 

@@ -1,6 +1,9 @@
 """The next task goes to the fastest host: the one whose speed, shared with what runs there and this
 task, is greatest. With the longest or the shortest tasks first it is MaxMax or MinMax; in the order
-of their arrival, FJBCR."""
+of their arrival, FJBCR.
+
+The fastest is known only when all are compared: each time tasks arrive, every idle host that is
+open to the bag is looked at once, and those that are sent something again."""
 
 from __future__ import annotations
 
