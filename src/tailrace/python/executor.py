@@ -35,7 +35,8 @@ class Call(Future[Any]):
         self._told = cancelled
 
     def cancel(self) -> bool:
-        """Also while it runs: the process that makes the call is then ended."""
+        """Also while it runs. Its process is ended when all calls of its bag are done or cancelled:
+        a bag can be cancelled, one of its tasks cannot."""
         was = super().cancel()
         if was:
             self._told()
