@@ -63,7 +63,7 @@ def test_it_prints_bag_hosts_leases_money_and_decisions(swept: Path) -> None:
     assert "6 tasks: 0 done (0 failed), 6 left" in told and "0.6 USD spent" in told
     assert (
         "Acquire lease 1, pool local, bag 1, ends 1 h later" in told
-        and "lease 1 comes to its end" in told
+        and "lease 1 is about to enter another paid unit" in told
     )
     end = ask(swept, "simulate", str(swept / ".tailrace"), "--until", "1h").out
     assert "The journal ends here" in end and "6 tasks: 6 done (2 failed), 0 left" in end
