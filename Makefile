@@ -48,7 +48,9 @@ soak: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
 
-# The papers' studies again, into docs/studies/; a few minutes. Of real traces, those in TAILRACE_DATA.
+# All studies again, into docs/studies/, with the real traces in TAILRACE_DATA; well over ten
+# minutes on two cores: three for tornado, more than four for real_traces, and some for the real runs
+# of worlds_agree and what_if. Each study tells how long it took.
 studies: $(VENV)/dev
 	$(BIN)/python -m studies
 

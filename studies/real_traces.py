@@ -36,13 +36,15 @@ def main(runs: Runs, folder: Path) -> str:
     place = data.folder()
     assert place is not None
     nodes, lives = data.lanl(place), of_spot(data.spot(place))
+    laws, spot = _spot(runs, lives, place)
     ups = data.hours(nodes, up=True)
     draw(folder / "real-traces.svg", ups, lives, data.blast(place))
     return PAGE.format(
         seeds=runs.seeds,
         fits=_fits(place, nodes),
         lanl=_lanl(runs, nodes),
-        spot=_spot(runs, lives, place),
+        spot=_spot_table(laws, spot),
+        braked=f"{_braked(spot[LEASED])} of {runs.seeds}",
         blast=_blast(runs, place),
     )
 
@@ -103,7 +105,7 @@ def of_spot(seen: Samples) -> Lives:
     return Lives(seen, lifetime_law(seen), best_fit(values, censored), best_fit(values))
 
 
-def _spot(runs: Runs, lives: Lives, place: Path) -> str:
+def _spot(runs: Runs, lives: Lives, place: Path) -> tuple[dict[str, Law], dict[str, list[Figures]]]:
     laws = {
         "as seen (Kaplan and Meier)": lives.stepwise,
         f"{lives.fitted.family}, fitted with censoring": lives.fitted.law,
@@ -111,7 +113,10 @@ def _spot(runs: Runs, lives: Lives, place: Path) -> str:
         LEASED: lives.stepwise,
     }
     cases = {name: _spot_changes(name, law) for name, law in laws.items()}
-    found = runs.of("spot.toml", cases, place)
+    return laws, runs.of("spot.toml", cases, place)
+
+
+def _spot_table(laws: dict[str, Law], found: dict[str, list[Figures]]) -> str:
     rows = [_spot_row(name, law, found[name]) for name, law in laws.items()]
     head = ("lives of machines", "mean life, h", "tasks lost", "work lost, %", "makespan, h",
             "USD", "runs braked")  # fmt: skip
@@ -133,7 +138,11 @@ def _spot_row(name: str, law: Law, found: list[Figures]) -> tuple[str, ...]:
     cost = over(ended, lambda figures: figures.get("cost_USD", 0.0))
     paid = mean(cost, 2) if cost.mean else ""
     return (name, f"{law.mean() / 3600:.1f}", mean(lost), mean(over(ended, work_lost), 2),
-            mean(makespan, 2), paid, f"{len(found) - len(ended)}")  # fmt: skip
+            mean(makespan, 2), paid, f"{_braked(found)}")  # fmt: skip
+
+
+def _braked(found: list[Figures]) -> int:
+    return sum(not figures["tasks_done"] for figures in found)
 
 
 # BLAST
@@ -213,8 +222,8 @@ makespan hardly shows it.
 
 A bag is braked when five leased machines of a pool in a row are gone before any task ended on
 them: a pool whose machines die so is usually broken. This one is not. Many of its lives are short,
-50 of them begin together, and the first result comes after 15 minutes; so many runs that lease
-were braked at their beginning, and only a user who says go on would bring them to an end.
+50 of them begin together, and the first result comes after 15 minutes. Of the runs that lease,
+{braked} were braked at their beginning; only a user who says go on would bring it to an end.
 
 ## BLAST
 

@@ -107,15 +107,14 @@ with machines that ask only when they are free, as all simulated ones did at fir
 
 {apart}
 
-Other programs used the two cores of this machine at the same time, ten of them on average: workers
-took up to a second to start, and results came late. In an earlier series of 20 with half that load,
-pairs were apart by 0.04 s in the median and 1.84 s at most, 14 of 20 by no more than 0.3 s; with
-machines that ask when they are free, by 0.06 s, 5.05 s, and 13 of 20. Nearly all pairs of that
-series that were further apart were looked at event by event. The worlds agreed to 30 ms until a
-task ended within that time of its machine's death, in one world before and in the other after it;
-or until the load of this machine held a result up. From there on other tasks die with their
-machines. With machines that ask when they are free, they parted earlier: a busy real worker has an
-open offer, and is sent ahead what another machine loses.
+Pairs part the further, the more else the cores have to do: results come late, and only the real
+world knows. In our first series of 20, pairs were apart by 0.04 s in the median and 1.84 s at most,
+14 of 20 by no more than 0.3 s; with machines that ask when they are free, by 0.06 s, 5.05 s, and 13
+of 20. Nearly all pairs of that series that were further apart were looked at event by event. The
+worlds agreed to 30 ms until a task ended within that time of its machine's death, in one world
+before and in the other after it; or until the load of the machine held a result up. From there on
+other tasks die with their machines. With machines that ask when they are free, they parted earlier:
+a busy real worker has an open offer, and is sent ahead what another machine loses.
 
 What is modelled: what the real world adds by itself is measured in the real runs and put into the
 scenario. These are the time from wanting a lease to its worker's first call (`startup`, as
