@@ -69,6 +69,8 @@ BAD = [
     (END, f'{END}arrivals = {{ process = "listed", times = [0, 5] }}\n', 9, "only 2 come", "list"),
     (END, f'{END}pools = ["spto"]\n', 9, "there is no pool 'spto'", "the pools are spot"),
     (END, f'{END}budget = "5"\n', 9, "bags.b.budget: '5' is not an amount", ""),
+    (END, f'{END}limits.memory = "1 GB"\n', 9, "limits.memory would have no effect",
+     "needs.memory says what a task takes"),
     ('time = "1d"', "tasks = 6", 2, "stops after 6 tasks, but there are 5", "lower it"),
     ('"1d"', '"0s"', 2, "stop.time: 0s is no time at all", ""),
     ('{ time = "1d" }', '"1d"', 2, "stop is '1d', but should be a table", '{ time = "1w" }'),

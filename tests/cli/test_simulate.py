@@ -144,6 +144,35 @@ def test_machines_and_links_are_tables_when_asked_for(folder: Path) -> None:
     assert "spot-3" in told and "grid: no links" in told
 
 
+LIMITED = """
+progress = { every = "3m" }
+[sites.here]
+lan = { rate = "1 MB/s" }
+[network]
+storage = { site = "here" }
+[pools.one]
+machines = 1
+site = "here"
+[bags.some]
+lengths = ["20m", "10m", "4m"]
+limits.time = "10m"
+"""
+
+
+@pytest.mark.parametrize("more", ["", "input = '60 MB'\ncheckpoint = { every = '4m' }\n"])
+def test_a_task_is_ended_at_its_time_limit(tmp_path: Path, more: str) -> None:
+    """That of exactly the limit is in time; an input that travels takes none of it."""
+    (tmp_path / "s.toml").write_text(LIMITED + more)
+    words = ("simulate", "s.toml", "--seeds", "1", "--json")
+    found = ask(tmp_path, *words).json[0]["runs"][0]
+    travels = 3 * 60 if more else 0
+    assert (found["tasks_done"], found["tasks_failed"], found["attempts"]) == (2, 1, 3)
+    assert found["makespan_s"] == (10 + 10 + 4) * 60 + travels
+    grows = ("--set", 'bags.some.on_over_limit.time="x2 up to 1h"')
+    found = ask(tmp_path, *words, *grows).json[0]["runs"][0]
+    assert (found["tasks_done"], found["tasks_failed"], found["attempts"]) == (3, 0, 4)
+
+
 def test_running_tells_mean_and_variance_after_each_run(folder: Path) -> None:
     words = ("simulate", "grid.toml", "--seeds", "3", "--running", "--figure", "makespan_s")
     told = ask(folder, *words, "--json").json[0]

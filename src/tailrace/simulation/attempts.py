@@ -18,6 +18,7 @@ from tailrace.simulation.progress import Progressing
 from tailrace.simulation.record import Record
 from tailrace.simulation.scenario import Calling, Machines, Scenario
 from tailrace.simulation.telling import Teller
+from tailrace.simulation.timelimits import time_limits
 
 SUCCEEDED, TASK_FAILED = Outcome.SUCCEEDED, Outcome.TASK_FAILED
 LOST, CANCELLED = Outcome.LOST, Outcome.CANCELLED
@@ -40,7 +41,9 @@ class Attempts:
         self._dispatch_us = scenario.query_us + scenario.dispatch_us
         self._needs = [_beyond_a_core(tasks.terms.needs) for tasks in scenario.bags]
         every_us = scenario.progress.every_us
-        self._progress = Progressing(engine, teller.report, every_us) if every_us else None
+        progress = Progressing(engine, teller.report, every_us) if every_us else None
+        limits = self._limits = time_limits(scenario.bags, engine, self._over_limit)
+        self._followers = [one for one in (progress, limits) if one is not None]
         self._failing = failing_of(scenario.bags, streams)
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
@@ -59,6 +62,8 @@ class Attempts:
         elif host.many:
             self._teller.served[host.name] = host
         sent = Sent(number, new.bag, index, host, -1 if self._dispatch_us else now)
+        if self._limits is not None:
+            sent.limit_us = self._limits.of(new)
         run_us, needs = host.works[bag][index], self._needs[bag]
         job = Job(run_us, sent) if needs is None else _needy(run_us, sent, needs)
         host.attempts[number] = job
@@ -78,8 +83,8 @@ class Attempts:
             return  # it holds its place until it is given up
         if host.waiting or not host.machine.take(job):
             self._begin_later(host, job)
-        elif self._progress is not None:
-            self._progress.begin(job)
+        elif self._followers:
+            self._follow(job)
 
     def _begin_later(self, host: SimulatedHost, job: Job) -> None:
         """Behind what the machine has; or never, if the machine is not there any more."""
@@ -101,8 +106,16 @@ class Attempts:
             del host.waiting[attempt]
             job.tag.began_us = self._engine.now
             host.machine.take(job)
-            if self._progress is not None:
-                self._progress.begin(job)
+            if self._followers:
+                self._follow(job)
+
+    def _follow(self, job: Job) -> None:
+        for one in self._followers:
+            one.begin(job)
+
+    def _unfollow(self, sent: Sent) -> None:
+        for one in self._followers:
+            one.end(sent)
 
     def _never_returns(self, host: SimulatedHost) -> bool:
         draw = self._returns.get(host.pool.terms.name)
@@ -112,8 +125,8 @@ class Attempts:
         sent: Sent = job.tag
         host, number, ran = sent.host, sent.attempt, self._engine.now - sent.began_us
         del host.attempts[number]
-        if self._progress is not None:
-            self._progress.end(sent)
+        if self._followers:
+            self._unfollow(sent)
         if host.waiting:
             self._begin_next(host)
         outcome, measured = SUCCEEDED, Measured(ran, 0)
@@ -147,8 +160,7 @@ class Attempts:
         sent: Sent = job.tag
         host = sent.host
         del host.attempts[sent.attempt]
-        if self._progress is not None:
-            self._progress.end(sent)
+        self._unfollow(sent)
         measured = Measured(sent.ran_us(self._engine.now), 1, text=NO_ROOM)
         self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, TASK_FAILED, measured))
         self.freed(host)
@@ -164,6 +176,11 @@ class Attempts:
             self._end_early(host, job, CANCELLED)
             self.freed(host)
 
+    def _over_limit(self, job: Job) -> None:
+        host: SimulatedHost = job.tag.host
+        self._end_early(host, job, Outcome.OVER_LIMIT, "time")
+        self.freed(host)
+
     def hand_back(self, host: SimulatedHost) -> None:
         """All that a host runs which is about to go."""
         if host.calls is not None:
@@ -171,20 +188,19 @@ class Attempts:
         for job in list(host.attempts.values()):
             self._end_early(host, job, Outcome.PREEMPTED)
 
-    def _end_early(self, host: SimulatedHost, job: Job, outcome: Outcome) -> None:
+    def _end_early(self, host: SimulatedHost, job: Job, outcome: Outcome, limit: str = "") -> None:
         sent: Sent = job.tag
         del host.attempts[sent.attempt]
         host.waiting.pop(sent.attempt, None)
         self._call_off(sent)
         if job in host.machine.jobs:
             host.machine.drop(job)
-        ran = sent.ran_us(self._engine.now)
-        self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, Measured(ran)))
+        measured = Measured(sent.ran_us(self._engine.now), limit=limit)
+        self._report(Ended(sent.attempt, sent.bag, sent.index, host.name, outcome, measured))
 
     def _call_off(self, sent: Sent) -> None:
         """What was on its way to the host does not get there, and it tells nothing more."""
-        if self._progress is not None:
-            self._progress.end(sent)
+        self._unfollow(sent)
         if sent.late:
             self._engine.cancel(sent.late)
             sent.late = 0

@@ -6,6 +6,7 @@ import numpy as np
 
 from tailrace.bag.needs import lacking
 from tailrace.bag.tables import Table
+from tailrace.bag.terms import Limits
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.laws import Law
 from tailrace.simulation.scenario import Detection, Machines, Stopping, Tasks
@@ -80,6 +81,7 @@ def check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
             remedy = f"the pools are {', '.join(known)}"
             raise table.bad("pools", f"there is no pool {name!r}", remedy)
     check_arrivals(table, tasks.arrivals, terms.count)
+    _check_limits(table, terms.limits)
     may = [
         pool
         for pool in pools
@@ -93,6 +95,14 @@ def check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
         message = f"no machine has room for a task of bag {terms.name}: {lacks[0]}"
         remedy = "lower its needs, or give a pool more of that: slots, memory, disk, gpus"
         raise table.origin.bad(table.path, message, remedy)
+
+
+def _check_limits(table: Table, limits: Limits) -> None:
+    for name in ("memory", "disk"):
+        if getattr(limits, name) is not None:
+            message = f"limits.{name} would have no effect: no {name} is used in a simulation"
+            remedy = f"leave it out; needs.{name} says what a task takes of a machine"
+            raise table.origin.bad((*table.path, "limits", name), message, remedy)
 
 
 def check_stop(table: Table, stop: Stopping, bags: tuple[Tasks, ...]) -> None:

@@ -64,6 +64,7 @@ class Sent(msgspec.Struct, eq=False):
     began_us: int = -1  # it has not
     late: int = 0  # handle of what it waits for
     worked_us: int = -1  # when its output began to travel
+    limit_us: int | None = None  # of its work
 
     def ran_us(self, now: int) -> int:
         return now - self.began_us if self.began_us >= 0 else 0
