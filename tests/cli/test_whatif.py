@@ -224,9 +224,10 @@ def test_a_run_is_simulated_as_the_file_made_of_it(swept: Path, tmp_path: Path) 
 def test_what_if(swept: Path) -> None:
     asked = ("simulate", "--seeds", "3", "--json", "--set")
     poor = ask(swept, *asked, "bags.sweep.budget=0.5 USD").json[0]
-    assert poor["figures"]["tasks_done"]["mean"] == 0
+    assert poor["figures"]["tasks_done"]["mean"] == 0 and poor["recorded"] == {}
     told = ask(swept, "simulate", "--seeds", "3", "--set", "bags.sweep.budget=0.5 USD").out
-    assert "None of the runs finished: stopped by the budget" in told
+    assert "None of the runs finished: there is nothing to compare" in told
+    assert "makespan_s is not known" in told and "median beside it" not in told
     many = ask(swept, *asked, "pools.local.max=6").json[0]
     assert many["figures"]["cost_USD"]["mean"] > 0.6
     wrong = ask(swept, *asked, "bags.swept.budget=1 USD")

@@ -123,8 +123,9 @@ def _write(path: Path, text: str) -> None:
 
 
 def compare(run: Recorded, found: Sequence[dict[str, float]]) -> dict[str, Compared]:
-    """With those that finished: the others have no makespan, and less of everything else."""
-    among = [one for one in found if not _is_unfinished(one)] or found
+    """With those that finished: the others have no makespan, and less of everything else. Nothing
+    where none did."""
+    among = [one for one in found if not _is_unfinished(one)]
     if not among:
         return {}
     return {name: _compared(value, name, among) for name, value in run.figures.items()}
@@ -144,10 +145,11 @@ def show(run: Recorded, found: Sequence[dict[str, float]], *, changed: bool) -> 
     """Whether the recorded run lies among them is a question only if nothing was changed."""
     compared = compare(run, found)
     rows = [(name, *cells(one, changed=changed)) for name, one in compared.items()]
-    screen.print_table(screen.table(HEAD, rows, right=HEAD[1:5]))
+    if rows:
+        screen.print_table(screen.table(HEAD, rows, right=HEAD[1:5]))
     unfinished = sum(_is_unfinished(one) for one in found)
     if unfinished == len(found):
-        click.echo("None of the runs finished: stopped by the budget, or braked.")
+        click.echo("None of the runs finished: there is nothing to compare the recorded run with.")
     elif unfinished:
         click.echo(f"{unfinished:,} of {words.count(len(found), 'run')} did not finish: stopped by "
                    "the budget, or braked; they are left out here.")  # fmt: skip
