@@ -173,6 +173,26 @@ def test_a_task_is_ended_at_its_time_limit(tmp_path: Path, more: str) -> None:
     assert (found["tasks_done"], found["tasks_failed"], found["attempts"]) == (3, 0, 4)
 
 
+CAME_AND_WENT = "0,add,n1\n1500000,remove,n1\n1600000,add,n1\n"
+
+
+@pytest.mark.parametrize("unrecorded", ["up", "away"])
+def test_a_node_of_a_pool_is_away_when_recorded_and_stays_after_the_last_record(
+    tmp_path: Path, unrecorded: str
+) -> None:
+    (tmp_path / "pool.csv").write_text(CAME_AND_WENT)
+    (tmp_path / "s.toml").write_text(
+        f'[pools.p]\ntrace = {{ file = "pool.csv", unrecorded = "{unrecorded}" }}\n'
+        'detection = "reported"\n[bags.b]\nlengths = ["30m"]\n'
+    )
+    words = ("simulate", "s.toml", "--seeds", "1", "--json")
+    found = ask(tmp_path, *words).json[0]["runs"][0]
+    assert (found["makespan_s"], found["jobs_lost"], found["failures"]) == (1600 + 1800, 1, 1)
+    (tmp_path / "pool.csv").write_text(CAME_AND_WENT + "1700000,remove,n1\n")
+    told = ask(tmp_path, *words).json[0]
+    assert told["runs"][0]["tasks_done"] == 0 and "every machine is gone" in str(told["unfinished"])
+
+
 def test_running_tells_mean_and_variance_after_each_run(folder: Path) -> None:
     words = ("simulate", "grid.toml", "--seeds", "3", "--running", "--figure", "makespan_s")
     told = ask(folder, *words, "--json").json[0]

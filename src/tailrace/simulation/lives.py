@@ -126,7 +126,15 @@ def _us(time_s: float) -> int:
 
 def _of_pool(place: Place, file: str) -> Iterable[list[Recording]]:
     lives = read_pool_trace(place.folder / file, file).lives().values()
-    return ([Recording(begins, ends, True) for begins, ends in life] for life in lives)
+    return (list(_stays(life)) for life in lives)
+
+
+def _stays(life: list[Interval]) -> Iterator[Recording]:
+    """What was removed is away until it is added again, or for good."""
+    later = [begins for begins, _ in life[1:]]
+    for (begins, ends), comes in zip(life, [*later, NEVER], strict=True):
+        yield Recording(begins, ends, True)
+        yield Recording(ends, comes, False)
 
 
 def _node(life: list[Recording], unrecorded: str) -> Node:

@@ -16,6 +16,7 @@ import numpy as np
 from tailrace.errors import BadInput
 from tailrace.quantities import SECOND
 from tailrace.simulation.archived import read_archived
+from tailrace.simulation.engine import NEVER
 from tailrace.simulation.laws import Empirical, Law
 from tailrace.simulation.samples import Samples, read_samples
 
@@ -64,7 +65,7 @@ class PoolTrace(msgspec.Struct, frozen=True):
         return _samples(lives)
 
     def lives(self) -> dict[str, list[tuple[int, int]]]:
-        """When each node was there; one that is still there at the end goes with the trace."""
+        """When each node was there; one whose last record is `add` stays for ever."""
         found: dict[str, list[tuple[int, int]]] = {}
         since: dict[str, int] = {}
         for event in self.events:
@@ -74,7 +75,7 @@ class PoolTrace(msgspec.Struct, frozen=True):
             else:
                 found[event.node].append((since.pop(event.node), event.at_us))
         for node, start in since.items():
-            found[node].append((start, self.events[-1].at_us))
+            found[node].append((start, NEVER))
         return found
 
     def sizes(self) -> list[tuple[int, int]]:
