@@ -33,8 +33,9 @@ def number(cell: str) -> float:
 
 
 def test_chapter_3_in_small_is_what_theory_says(tmp_path: Path) -> None:
-    """Four days with two seeds: shares of some hundred machine-cycles, so within ten points, and
-    over the eleven rows within two on average."""
+    """Four days with two seeds. What scatters most, the work of long jobs that is lost, has a
+    standard deviation of 0.71 points in five weeks with one (case 11), so of 1.5 here: each row
+    within two of these, and the eleven rows within one point on average."""
     page = availability.main(Runs(2, small=["stop.time=4d"]), tmp_path)
     found = rows(page, "label in the thesis")
     assert [int(row[0]) for row in found] == [100, 95, 80, 70, 60, 50, 30, 20, 15, 10, 5]
@@ -47,8 +48,8 @@ def test_chapter_3_in_small_is_what_theory_says(tmp_path: Path) -> None:
 
 def check(pairs: list[tuple[float, float]]) -> None:
     apart = [ours - theory for ours, theory in pairs]
-    assert max(map(abs, apart)) < 10
-    assert abs(sum(apart)) / len(apart) < 2.5
+    assert max(map(abs, apart)) < 3
+    assert abs(sum(apart)) / len(apart) < 1
 
 
 @pytest.mark.parametrize(
