@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Strategy
 from tailrace.pools.terms import Billing, Pool
 from tailrace.scheduler.decisions import Acquire, Assign, Release, Renew
@@ -186,6 +187,19 @@ def test_a_reliable_machine_is_leased_when_replication_wants_it_and_goes_with_th
     assert [one.index for one in stage.offer("d1")] == [slow.index]
     stage.wait(3500)
     assert given_back(stage) == [(1, IDLE)]
+
+
+def test_preempted_tasks_do_not_wait_for_a_pool_that_replication_sends_nothing() -> None:
+    ntdmr = Strategy("ntdmr", {"n": 2})
+    stage = Stage(CLOUD, Pool("grid", max=0, reliable=False))
+    stage.host("g1", pool="grid")
+    stage.submit(3, trial_us=0, repeatable=True, replication=ntdmr)
+    for _ in range(4):
+        (one,) = stage.offer("g1")
+        stage.end(one, Outcome.PREEMPTED)
+    assert one.index == 0  # wanted on a reliable pool by now, but the tail has not begun
+    assert len(stage.offer("g1")) == 1
+    assert leased(stage) == []
 
 
 def test_where_nobody_cheap_can_be_paid_the_reliable_do_it_all() -> None:

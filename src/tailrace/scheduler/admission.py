@@ -122,4 +122,4 @@ def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
 
 def _reliable_enough(state: State, bag: Bag, host: Host) -> bool:
     """Preempted again and again: a reliable pool is wanted, if the bag has one."""
-    return host.reliable or not others.has_reliable_pool(state, bag)
+    return host.reliable or not others.keeps_to_reliable(state, bag)

@@ -79,10 +79,14 @@ class Scheduler:
         if state.timers.next_us <= now:
             ring(state)
         DOORS[type(event)](state, event)
-        if state.fleet_due:
-            leases.fit_fleet(state)
         if state.supply:
             supplied(state)
+        if state.fleet_due:  # what found no room: so no machine is leased for a task just sent
+            leases.fit_fleet(state)
+            if state.supply:
+                supplied(state)
+        if state.rounds:
+            rounds.close_rounds(state)
         if self._check:
             invariants.check(state)
         return out
@@ -107,8 +111,6 @@ def supplied(state: State) -> None:
     state.supply = False
     if state.offers:
         offers.match(state)
-    if state.rounds:
-        rounds.close_rounds(state)
 
 
 def restarted(state: State, event: Restarted) -> None:

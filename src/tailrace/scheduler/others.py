@@ -16,7 +16,7 @@ def another(
 ) -> bool:
     """An able host beside these; for needs that have grown, or a task that is wanted on a reliable
     pool, not every host will do."""
-    if wants_reliable and has_reliable_pool(state, bag):
+    if wants_reliable and keeps_to_reliable(state, bag):
         hosts = [host for host in state.able.values() if host.reliable]
     elif needs:
         hosts = list(state.able.values())
@@ -28,6 +28,14 @@ def another(
 
 def _could(bag: Bag, host: Host, needs: Amounts) -> bool:
     return fleet.admits_pool(bag, host) and fits(needs, host.capacity)
+
+
+def keeps_to_reliable(state: State, bag: Bag) -> bool:
+    """Do tasks that are wanted on a reliable pool wait for one? Not where the bag's strategy sends
+    nothing there by itself: they could wait for ever."""
+    if not has_reliable_pool(state, bag):
+        return False
+    return bag.replication is None or bag.replication.admits_first(state, bag, reliable=True)
 
 
 def has_reliable_pool(state: State, bag: Bag) -> bool:

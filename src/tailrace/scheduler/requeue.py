@@ -28,6 +28,7 @@ class Requeue:
         self.at_once = 0  # of those: only where they begin at once
         self.reliable = 0  # of those: wanted on a reliable pool
         self.bound = 0  # of the others: not every host will do
+        self.groups: dict[Group, int] = {}  # how many wait in each of these two kinds
 
     def add(self, index: int, group: Group) -> None:
         if self.waiting.get(index) == group:
@@ -47,6 +48,10 @@ class Requeue:
         self.at_once += more * group.at_once
         self.reliable += more * group.reliable
         self.bound += more * (not group.reliable and bool(group.avoid or group.needs))
+        if group.reliable or group.avoid or group.needs:
+            count = self.groups[group] = self.groups.get(group, 0) + more
+            if not count:
+                del self.groups[group]
 
     @property
     def plain(self) -> int:
