@@ -360,6 +360,20 @@ def test_a_bad_file_of_events_is_told_with_its_line(
     assert told.code == 2 and f"events.csv:{line}: " in told.err and says in told.err
 
 
+def test_names_that_nothing_is_drawn_under_are_told(folder: Path) -> None:
+    """In the second the pool has no `up`; the third is drawn."""
+    rows = "bag/1/lenths,0,5\nfailure/dear/0/here,0,5\nfailure/spot/3/here,0,5\n"
+    (folder / "events.csv").write_text(f"what,number,value\n{rows}")
+    words = ("simulate", "grid.toml", "--seeds", "2", "--events", "events.csv")
+    told = ask(folder, *words)
+    assert told.code == 0
+    says = "bag/1/lenths, but nothing is drawn under that name; did you mean bag/1/lengths?"
+    assert says in told.out
+    assert ask(folder, *words, "--json").json[0]["never_drawn"] == [
+        "bag/1/lenths", "failure/dear/0/here"
+    ]  # fmt: skip
+
+
 def test_a_trace_has_each_event_and_decision_with_its_time(folder: Path) -> None:
     words = ("simulate", "grid.toml", "--seeds", "2")
     told = ask(folder, *words, "--trace", "trace.jsonl", "--json").json[0]

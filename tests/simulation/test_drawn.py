@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailrace.simulation.arrivals import daily, poisson
-from tailrace.simulation.drawn import Book, streams
-from tailrace.simulation.draws import Draws
+from tailrace.simulation.drawn import Book, between
+from tailrace.simulation.draws import Draws, Streams
 from tailrace.simulation.laws import Exponential, Lognormal
 
 COUNT = 60
@@ -38,7 +38,7 @@ def _taken(draw: Callable[[], Any]) -> list[Any]:
 
 def drawn(way: str, known: list[float] | None = None, book: Book | None = None) -> list[float]:
     events = None if known is None else {"family/name/3": array("d", known)}
-    return WAYS[way](streams(7, events, book).below("family", "name").stream(3))
+    return WAYS[way](Streams(7, between(events, book)).below("family", "name").stream(3))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -48,7 +48,7 @@ def test_what_was_noted_gives_the_same_again_whatever_the_seed(way: str) -> None
     assert drawn(way, book=book) == plain
     noted = book.values["family/name/3"]
     assert noted.tolist() == plain
-    again = streams(8, {"family/name/3": noted}, None).below("family", "name").stream(3)
+    again = Streams(8, between({"family/name/3": noted}, None)).below("family", "name").stream(3)
     assert WAYS[way](again) == plain
 
 

@@ -15,6 +15,7 @@ from tailrace.cli import screen, whatif
 from tailrace.cli.variants import Variant
 from tailrace.errors import BadInput
 from tailrace.report import words
+from tailrace.simulation.drawn import EXPLAINED
 from tailrace.simulation.experiment import Run
 from tailrace.simulation.running import SETTLED, Running, summary
 from tailrace.simulation.statistics import Part, figure_names
@@ -96,10 +97,29 @@ def _warnings(result: Result) -> Iterator[str]:
         tasks = sum(run.left for run in result.runs if run.unfinished == why)
         yield (f"warning: {words.count(tasks, 'task')} without a result in {count:,} of "
                f"{all_runs}: {why}")  # fmt: skip
+    yield from _never_drawn(result)
     finished = len(result.counted(MAKESPAN))
     if finished < len(result.runs):
         some = f"that of the {_runs(finished)} that finished" if finished else "not known"
         yield f"{MAKESPAN} is {some}"
+
+
+def _never_drawn(result: Result) -> Iterator[str]:
+    """Of the events in a file: a misspelt name changes nothing."""
+    names = never_drawn(result)
+    for name in names[:EXPLAINED]:
+        hint = result.runs[0].never_drawn[name]
+        yield f"warning: the events have {name}, but nothing is drawn under that name{hint}"
+    if len(names) > EXPLAINED:
+        yield f"warning: so do {len(names) - EXPLAINED:,} more names of them; --json lists all"
+
+
+def never_drawn(result: Result) -> list[str]:
+    """In none of the runs. One that was made of a run brings its own events, and needs not all."""
+    if result.variant.recorded is not None or not result.runs:
+        return []
+    first, *others = result.runs
+    return [name for name in first.never_drawn if all(name in one.never_drawn for one in others)]
 
 
 def _unfinished(result: Result) -> dict[str, int]:
@@ -223,6 +243,7 @@ def _told(result: Result, seed: int, running: Sequence[str]) -> dict[str, Any]:
         "links": means_of([run.links for run in result.runs]),
         "unfinished": _unfinished(result),
         "left": [run.left for run in result.runs],
+        "never_drawn": never_drawn(result),
         "growth": result.growth,
     }
     if result.variant.recorded is not None:

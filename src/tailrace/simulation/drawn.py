@@ -17,6 +17,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from tailrace.bag.tables import near
 from tailrace.quantities import SECOND
 from tailrace.simulation.draws import (
     Draws,
@@ -24,7 +25,6 @@ from tailrace.simulation.draws import (
     HasTimes,
     Name,
     Stream,
-    Streams,
     microseconds,
 )
 from tailrace.simulation.laws.law import Floats, Law
@@ -36,6 +36,7 @@ HEAD = ("what", "number", "value")
 Values: TypeAlias = "array[float]"
 Events = Mapping[str, Values]  # by name; durations and times in seconds
 NONE: Values = array("d")
+EXPLAINED = 3  # names that nothing was drawn under
 
 
 class Book:
@@ -52,19 +53,25 @@ class Book:
                 rows.writerows((name, number, repr(value)) for number, value in enumerate(values))
 
 
-def streams(seed: int, events: Events | None, book: Book | None) -> Streams:
-    """Without either, those that know of neither."""
-    if events is None and book is None:
-        return Streams(seed)
-    return Streams(seed, Between(events or {}, book))
+def between(events: Events | None, book: Book | None) -> Between | None:
+    """Without either, nobody stands between."""
+    return None if events is None and book is None else Between(events or {}, book)
 
 
 class Between:
     def __init__(self, events: Events, book: Book | None) -> None:
         self._events, self._book = events, book
+        self._asked: dict[str, None] = {}
+
+    def never_drawn(self) -> dict[str, str]:
+        """Names of events that nothing asked for, a few of them with one that may be meant."""
+        names = [name for name in self._events if name not in self._asked]
+        known = list(self._asked)
+        return {name: near(name, known) if n < EXPLAINED else "" for n, name in enumerate(names)}
 
     def between(self, stream: Stream, names: tuple[Name, ...]) -> Draws:
         name = "/".join(map(str, names))
+        self._asked[name] = None
         noted = None if self._book is None else self._book.values.setdefault(name, array("d"))
         return KnownStream(stream, self._events.get(name, NONE), noted)
 

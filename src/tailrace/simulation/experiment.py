@@ -45,6 +45,7 @@ class Run(msgspec.Struct, frozen=True):
     unfinished: str = ""  # why tasks are left without a result
     left: int = 0  # those tasks, where there is such a reason
     halves: Halves | None = None
+    never_drawn: dict[str, str] = {}  # names of events, with one that may be meant
 
 
 def run_one(todo: Todo) -> Run:
@@ -57,7 +58,8 @@ def run_one(todo: Todo) -> Run:
     curve = remaining(world.records) if todo.curve else []
     why = unfinished(world, stop)
     return Run(todo.seed, figures(world), machines(world), links(world), curve, why,
-               left(world) if why else 0, halves(world.records, world.engine.now))  # fmt: skip
+               left(world) if why else 0, halves(world.records, world.engine.now),
+               world.never_drawn)  # fmt: skip
 
 
 def _own(todo: Todo) -> Scenario:

@@ -20,7 +20,7 @@ from tailrace.scheduler.decisions import (
 )
 from tailrace.scheduler.events import Restarted
 from tailrace.simulation.attempts import Attempts
-from tailrace.simulation.drawn import Book, streams
+from tailrace.simulation.drawn import Book, between
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank, Stop
 from tailrace.simulation.host import SimulatedHost
@@ -58,7 +58,8 @@ class World:
         count = sum(tasks.terms.count for tasks in scenario.bags)
         self._left = min(count, scenario.stop.tasks or count)  # results to come
         self._resting: dict[int, None] = {}  # bags that were paused, or stopped by their budget
-        self._furnish(streams(seed, scenario.events, book))
+        self._between = between(scenario.events, book)
+        self._furnish(Streams(seed, self._between))
         if watch is not None:
             self._teller.watch(watch)
         self._begin()
@@ -146,6 +147,11 @@ class World:
     @property
     def storage(self) -> Storage:
         return self._transport.storage
+
+    @property
+    def never_drawn(self) -> dict[str, str]:
+        """Names of the scenario's events that changed nothing."""
+        return self._between.never_drawn() if self._between is not None else {}
 
     @property
     def told(self) -> int:
