@@ -173,6 +173,37 @@ def test_a_task_is_ended_at_its_time_limit(tmp_path: Path, more: str) -> None:
     assert (found["tasks_done"], found["tasks_failed"], found["attempts"]) == (3, 0, 4)
 
 
+FRAIL = """
+[pools.p]
+machines = 1
+up = "1s"
+down = "1s"
+[bags.b]
+tasks = 5
+length = "1m"
+"""
+
+
+def test_why_tasks_failed_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(FRAIL)
+    words = ("simulate", "s.toml", "--seeds", "2")
+    told = ask(tmp_path, *words).out
+    assert "failed tasks of all runs, by the outcome that ended them: 10 lost" in told
+    assert "jobs_rejected" not in told
+    assert ask(tmp_path, *words, "--json").json[0]["failed"] == {"lost": 10}
+
+
+def test_it_is_told_whether_the_deadline_was_kept(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        '[pools.p]\nmachines = 1\n[bags.b]\nat = "1h"\nlengths = ["10m", "10m"]\n'
+    )
+    words = ("simulate", "s.toml", "--seeds", "1")
+    assert "deadline_kept" not in ask(tmp_path, *words).out
+    vary = ("--vary", "bags.b.deadline=19m,20m", "--figure", "deadline_kept", "--json")
+    late, kept = ask(tmp_path, *words, *vary).json
+    assert (late["runs"][0]["deadline_kept"], kept["runs"][0]["deadline_kept"]) == (0, 1)
+
+
 CAME_AND_WENT = "0,add,n1\n1500000,remove,n1\n1600000,add,n1\n"
 
 

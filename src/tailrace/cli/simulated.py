@@ -23,8 +23,12 @@ from tailrace.simulation.steadiness import Growth, growth
 
 MAKESPAN = "makespan_s"
 #: The columns where scenarios are compared, and what --running follows; costs come with them.
-MAIN = ("makespan_s", "tasks_done", "tasks_failed", "waiting_s", "turnaround_s", "busy",
-        "work_lost")  # fmt: skip
+MAIN = ("makespan_s", "deadline_kept", "tasks_done", "tasks_failed", "waiting_s", "turnaround_s",
+        "busy", "work_lost")  # fmt: skip
+
+
+#: Always 0, as the scheduler never overfills a machine: to be looked at by programs alone.
+UNSEEN = ("jobs_rejected",)
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -72,11 +76,13 @@ def main_figures(results: Sequence[Result], asked: Sequence[str]) -> list[str]:
 
 def show_figures(result: Result, asked: Sequence[str]) -> None:
     click.echo(f"{result.variant.name}: {_runs(len(result.runs))}")
-    rows = [_row(name, sums) for name, sums in result.sums.items() if not asked or name in asked]
+    shown = [name for name in result.sums if (name in asked if asked else name not in UNSEEN)]
+    rows = [_row(name, result.sums[name]) for name in shown]
     head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
     if rows:
         screen.print_table(screen.table(head, rows, right=head[1:6]))
-    for line in (*_hints(result, rows), *_warnings(result)):
+    failed = _failed(result) if "tasks_failed" in shown else ()
+    for line in (*_hints(result, rows), *failed, *_warnings(result)):
         click.echo(screen.plain(line))
 
 
@@ -89,6 +95,21 @@ def _hints(result: Result, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
         yield (f"waiting grows during the run, from {_number(found.earlier_s, 4)} s to "
                f"{_number(found.later_s, 4)} s: the system has no steady state, or the run is too "
                "short")  # fmt: skip
+
+
+def _failed(result: Result) -> Iterator[str]:
+    found = fates(result)
+    if found:
+        told = ", ".join(f"{count:,} {outcome}" for outcome, count in found.items())
+        yield f"failed tasks of all runs, by the outcome that ended them: {told}"
+
+
+def fates(result: Result) -> dict[str, int]:
+    """Of all its runs, the commonest first."""
+    found: Counter[str] = Counter()
+    for run in result.runs:
+        found.update(run.fates)
+    return dict(found.most_common())
 
 
 def _warnings(result: Result) -> Iterator[str]:
@@ -243,6 +264,7 @@ def _told(result: Result, seed: int, running: Sequence[str]) -> dict[str, Any]:
         "links": means_of([run.links for run in result.runs]),
         "unfinished": _unfinished(result),
         "left": [run.left for run in result.runs],
+        "failed": fates(result),
         "never_drawn": never_drawn(result),
         "growth": result.growth,
     }

@@ -18,7 +18,7 @@ from tailrace.errors import TailraceError
 from tailrace.simulation.drawn import Book
 from tailrace.simulation.ending import left, unfinished
 from tailrace.simulation.scenario import Scenario
-from tailrace.simulation.statistics import Part, figures, links, machines, remaining
+from tailrace.simulation.statistics import Part, fates, figures, links, machines, remaining
 from tailrace.simulation.steadiness import Halves, halves
 from tailrace.simulation.tracing import tracing
 from tailrace.simulation.world import World
@@ -45,6 +45,7 @@ class Run(msgspec.Struct, frozen=True):
     unfinished: str = ""  # why tasks are left without a result
     left: int = 0  # those tasks, where there is such a reason
     halves: Halves | None = None
+    fates: dict[str, int] = {}  # of tasks that failed for good, by the outcome that ended them
     never_drawn: dict[str, str] = {}  # names of events, with one that may be meant
 
 
@@ -59,7 +60,7 @@ def run_one(todo: Todo) -> Run:
     why = unfinished(world, stop)
     return Run(todo.seed, figures(world), machines(world), links(world), curve, why,
                left(world) if why else 0, halves(world.records, world.engine.now),
-               world.never_drawn)  # fmt: skip
+               fates(world), world.never_drawn)  # fmt: skip
 
 
 def _own(todo: Todo) -> Scenario:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from array import array
 
+from tailrace.bag.outcome import Outcome
+
 UNKNOWN = -1
+SUCCEEDED = Outcome.SUCCEEDED  # looked up for every task
 
 
 class Record:
@@ -17,6 +20,7 @@ class Record:
         self.attempts = 0
         self.succeeded = 0
         self.failed = 0
+        self.fates: dict[Outcome, int] = {}  # of those that failed: what ended them
 
     @property
     def settled(self) -> int:
@@ -27,12 +31,13 @@ class Record:
         if self.sent[index] == UNKNOWN:
             self.sent[index] = now
 
-    def settle(self, index: int, now: int, succeeded: bool) -> None:
+    def settle(self, index: int, now: int, outcome: Outcome) -> None:
         self.done[index] = now
-        if succeeded:
+        if outcome is SUCCEEDED:
             self.succeeded += 1
         else:
             self.failed += 1
+            self.fates[outcome] = self.fates.get(outcome, 0) + 1
 
     @property
     def restarts(self) -> int:

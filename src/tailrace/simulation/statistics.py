@@ -33,12 +33,15 @@ class Part(msgspec.Struct, frozen=True):
 def figures(world: World) -> dict[str, float]:
     """Of the whole system; times in seconds."""
     makespan = {"makespan_s": _makespan_us(world) / SECOND}
-    return makespan | task_figures(world.records) | _system(world) | _costs(world)
+    deadline = _deadline(world)
+    return makespan | deadline | task_figures(world.records) | _system(world) | _costs(world)
 
 
 def figure_names(scenario: Scenario) -> list[str]:
-    """All there can be: those of nothing at all, and the costs."""
+    """All there can be: those of nothing at all, that of a deadline, and the costs."""
     plain = figures(World(Scenario((), ()), 0))
+    if any(tasks.terms.deadline_us is not None for tasks in scenario.bags):
+        plain["deadline_kept"] = 0.0
     billings = [pool.terms.billing for pool in scenario.pools]
     return [*plain, *dict.fromkeys(f"cost_{one.currency}" for one in billings if one.price)]
 
@@ -78,6 +81,27 @@ def _makespan_us(world: World) -> int:
     """Until the last result there is."""
     last = max((max(record.done, default=UNKNOWN) for record in world.records), default=UNKNOWN)
     return last if last != UNKNOWN else world.engine.now
+
+
+def _deadline(world: World) -> dict[str, float]:
+    """Only where there is one. Kept: each task of each such bag had its result by then."""
+    bags = zip(world.scenario.bags, world.records, strict=True)
+    kept = [
+        len(record.done) == record.settled
+        and max(record.done) <= tasks.submitted_us + tasks.terms.deadline_us
+        for tasks, record in bags
+        if tasks.terms.deadline_us is not None
+    ]
+    return {"deadline_kept": float(all(kept))} if kept else {}
+
+
+def fates(world: World) -> dict[str, int]:
+    """Of the tasks that failed for good: what ended them."""
+    found: dict[str, int] = {}
+    for record in world.records:
+        for outcome, count in record.fates.items():
+            found[outcome.value] = found.get(outcome.value, 0) + count
+    return found
 
 
 def _system(world: World) -> dict[str, float]:

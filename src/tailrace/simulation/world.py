@@ -6,7 +6,6 @@ scheduler decides is done to the machines. There is no scheduling here.
 
 from __future__ import annotations
 
-from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import (
     Acquire,
@@ -36,7 +35,6 @@ from tailrace.simulation.telling import Teller, Watch
 from tailrace.simulation.transport import Transport
 
 LOOK_US = 60_000_000
-SUCCEEDED = Outcome.SUCCEEDED  # looked up for every task
 
 
 class World:
@@ -102,8 +100,7 @@ class World:
         self._teller.begin()
 
     def _settle(self, end: Settle) -> None:
-        succeeded = end.outcome is SUCCEEDED
-        self.records[end.bag - 1].settle(end.index, self.engine.now, succeeded)
+        self.records[end.bag - 1].settle(end.index, self.engine.now, end.outcome)
         if self._luggage:
             self._luggage[end.bag - 1].forget(end.index, self._transport.storage)
         self._left -= 1
