@@ -28,7 +28,6 @@ from tailrace.simulation.arrivals import (
     Renewal,
     daily,
     lublin,
-    lublin_jobs,
     poisson,
     read_arrivals,
     uniform,
@@ -180,40 +179,6 @@ def test_lublin_days_are_busiest_in_the_early_afternoon_and_quiet_before_dawn() 
     assert 3 <= weights.argmin() / 2 <= 6
 
 
-@pytest.mark.parametrize(("kind", "processors"), [(BATCH, 1), (INTERACTIVE, 1), (ALL, 64)])
-def test_lublin_run_times_follow_the_published_procedure(kind: Kind, processors: int) -> None:
-    share = kind.pa * processors + kind.pb
-    both = stats.gamma(kind.a1, scale=kind.b1), stats.gamma(kind.a2, scale=kind.b2)
-    shares = (share, 1 - share)
-
-    def below(log: float) -> float:
-        return sum(part * law.cdf(log) for part, law in zip(shares, both, strict=True))
-
-    def moment(power: int) -> float:
-        whole = [law.expect(lambda x: np.exp(power * x), lb=0, ub=12) for law in both]
-        return (shares[0] * whole[0] + shares[1] * whole[1]) / below(12.0)
-
-    law = kind.run_times(processors)
-    drawn = law.draw(Streams(1).stream("runs").array(20_000))
-    assert stats.kstest(np.log(drawn), lambda x: below(x) / below(12.0)).pvalue > 1e-3
-    assert law.mean() == pytest.approx(moment(1), rel=1e-6)
-    assert law.variance() == pytest.approx(moment(2) - moment(1) ** 2, rel=1e-6)
-    assert law.cdf(law.quantile(np.array([0.2, 0.9]))) == pytest.approx([0.2, 0.9])
-
-
-def test_lublin_jobs_may_need_one_processor_or_many() -> None:
-    alone = lublin_jobs(BATCH, 4000, Streams(5))
-    wide = lublin_jobs(BATCH, 4000, Streams(5), one_processor=False)
-    assert set(alone.processors.tolist()) == {1}
-    assert (wide.processors == 1).mean() == pytest.approx(BATCH.serial, abs=0.03)
-    assert wide.processors.max() <= 128 and wide.processors.min() == 1
-    powers = np.isin(wide.processors, 2 ** np.arange(8)).mean()
-    assert powers >= BATCH.serial + BATCH.power_of_two - 0.02
-    assert wide.submit_us.tolist() == alone.submit_us.tolist()
-    long = [wide.run_s[wide.processors <= 2].mean(), wide.run_s[wide.processors >= 64].mean()]
-    assert long[0] < long[1]
-
-
 # As a scenario writes them
 
 
@@ -281,7 +246,7 @@ def test_the_examples_in_remedies_can_be_read(name: str) -> None:
         ('{ process = "daily", per_day = 9, hours = [1] }', "has 1 weights", "as in"),
         ('{ process = "daily", per_day = 9, night = 2 }', "a share of 2", "as in"),
         ('{ process = "daily", per_day = 9, night = 0, start_hour = 24 }', "24 is not an", "as in"),
-        ('{ process = "lublin", jobs = "bach" }', "arrivals.jobs is 'bach'", "did you mean batch?"),
+        ('{ process = "lublin", jobs = "bach" }', "arrivals.jobs is 'bach'", '"batch" or "inter'),
         ('{ process = "listed" }', "either times or a file", "as in"),
         ('{ process = "listed", file = "no.swf" }', "there is no such file", ""),
     ],
