@@ -69,7 +69,7 @@ def number(written: Written) -> float:
     """Any number, also below zero."""
     value = float(written) if isinstance(written, (int, float, Decimal)) else math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{written!r} is not a number")
+        raise ValueError(f"{said(written)} is not a number")
     return value
 
 
@@ -242,10 +242,12 @@ def _changed(law: Law, table: Table, unit: Unit) -> Law:
 
 def _mixture(table: Table, place: Place, unit: Unit) -> Law:
     parts = table.take("of", list) or []
-    if not parts or not all(isinstance(part, dict) for part in parts):
+    if not parts:
         raise place.bad("a mixture lacks its parts")
     weights, laws = [], []
     for position, part in enumerate(parts):
+        if not isinstance(part, dict):
+            raise place.bad(f"part {position + 1} of the mixture is {said(part)}, not a law")
         inner = dict(part)
         weights.append(_weight(inner.pop("weight", None), place.at("of", position)))
         laws.append(read_law(inner, place.at("of", position), unit))
