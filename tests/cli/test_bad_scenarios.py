@@ -54,6 +54,8 @@ BAD = [
     (POOL, 'max = 2\nprice = "cheap"\n', 5, "'cheap' is not a price such as 0.10 USD/h", ""),
     (POOL, 'max = 2\nprice = "0.01 USD/h"\nunit = "1s"\n', 6, "1s of it is 2.78 millionths",
      "a longer unit"),
+    (GOOD[GOOD.index(POOL) :], 'max = 2\nprice = "1 USD/h"\n[bags.b]\ntasks = 5\nbudget = "5 EUR"\n'
+     + END, 8, "the budget of 5 EUR does not bind: its machines are paid in USD", "give it in USD"),
     ("[pools.spot]", "[pool.spot]", None, "there are no pools", "you wrote pool; add one under"),
     ("[bags.b]", "[bag.b]", None, "there are no bags", "you wrote bag; add one under"),
     ("tasks = 5\n", "", 6, "bag b has no tasks", "add tasks = 1000"),

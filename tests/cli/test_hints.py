@@ -155,5 +155,8 @@ def test_a_budget_that_binds_nothing_is_told(tmp_path: Path) -> None:
     run = ["run", "--budget", "3 USD", "--", "echo", ":::", "a"]
     told = tailrace(tmp_path, *run)
     assert told.code == 0 and "the budget of 3 USD does not bind" in told.err
-    assert "is paid in EUR" in tailrace(tmp_path, *run, TAILRACE_PRICE="1 EUR/h").err
+    other = tailrace(tmp_path, *run, TAILRACE_PRICE="1 EUR/h")
+    assert other.code == 2 and "--budget: the budget of 3 USD does not" in other.err
+    assert "machines are paid in EUR" in other.err
+    assert "Give the budget in EUR" in other.err and other.out == ""
     assert "bind" not in tailrace(tmp_path, *run, TAILRACE_PRICE="1 USD/h").err

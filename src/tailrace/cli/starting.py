@@ -49,16 +49,32 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
 
 
 def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
-    """A budget in a unit that nothing is paid in holds back nothing."""
-    bills = [pool.terms.billing for pool in pools]
-    paid = ", ".join(dict.fromkeys(bill.currency for bill in bills if bill.price))
+    """A budget where nothing has a price holds back nothing. One in a unit that nothing is paid in
+    is refused before."""
+    if _currencies(bag, pools):
+        return
+    where = "--price '0.10 {}/h'" if pools[0].rehearsal is None else "`tailrace config`"
     for unit, micros in bag.spec.budget.items():
-        if unit not in paid.split(", "):
-            free = f"is paid in {paid}" if paid else "costs nothing"
-            plain = pools[0].rehearsal is None
-            where = f"--price '0.10 {unit}/h'" if plain else "`tailrace config`"
-            budget = show_money(unit, micros)
-            say(f"this machine {free}, so that the budget of {budget} does not bind; see {where}")
+        told = f"this machine costs nothing, so that the budget of {show_money(unit, micros)}"
+        say(f"{told} does not bind; see {where.format(unit)}")
+
+
+def _currencies(bag: Bag, pools: Pools) -> list[str]:
+    bills = [pool.terms.billing for pool in pools if _admits(bag, pool.terms.name)]
+    return list(dict.fromkeys(bill.currency for bill in bills if bill.price))
+
+
+def _refuse_unbound(bag: Bag, pools: Pools) -> None:
+    """Its owner believes that no more is spent than this, but it would hold back nothing."""
+    paid = _currencies(bag, pools)
+    unbound = next((unit for unit in bag.spec.budget if paid and unit not in paid), None)
+    if unbound is not None:
+        budget = show_money(unbound, bag.spec.budget[unbound])
+        message = f"the budget of {budget} does not bind: machines are paid in {', '.join(paid)}"
+        bad = _bad(bag, ("budget",), message, f"Give the budget in {' or '.join(paid)}.")
+        if bad.line is None:
+            bad.file, bad.flag = None, "--budget"
+        raise bad
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
@@ -158,6 +174,7 @@ def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
     pools = settings.pools(loaded)
     names = [pool.terms.name for pool in pools]
     refuse_unknown(bag.spec.pools, names, lambda *told: _bad(bag, ("pools",), *told))
+    _refuse_unbound(bag, pools)
     needs, admitted = bag.spec.needs, [p for p in pools if _admits(bag, p.terms.name)]
     there = [_capacity(bag, pool) for pool in admitted]
     if any(fits(needs, amounts) for amounts in there):

@@ -7,6 +7,7 @@ import numpy as np
 from tailrace.bag.needs import lacking
 from tailrace.bag.tables import Table
 from tailrace.bag.terms import Limits
+from tailrace.quantities import show_money
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.laws import Law
 from tailrace.simulation.scenario import Detection, Machines, Stopping, Tasks
@@ -90,11 +91,23 @@ def check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
     if not may:
         remedy = "give machines or max to a pool that it may use"
         raise table.origin.bad(table.path, f"bag {terms.name} has no machines to run on", remedy)
+    _check_budget(table, terms.budget, may)
     lacks = [lacking(terms.needs, pool.capacity) for pool in may]
     if all(lacks):
         message = f"no machine has room for a task of bag {terms.name}: {lacks[0]}"
         remedy = "lower its needs, or give a pool more of that: slots, memory, disk, gpus"
         raise table.origin.bad(table.path, message, remedy)
+
+
+def _check_budget(table: Table, budget: dict[str, int], pools: list[Machines]) -> None:
+    """Where some machines have a price, one in another unit would hold back nothing."""
+    bills = [pool.terms.billing for pool in pools]
+    paid = list(dict.fromkeys(bill.currency for bill in bills if bill.price))
+    for unit, micros in budget.items():
+        if paid and unit not in paid:
+            told = f"the budget of {show_money(unit, micros)} does not bind"
+            message = f"{told}: its machines are paid in {', '.join(paid)}"
+            raise table.bad("budget", message, f"give it in {' or '.join(paid)}")
 
 
 def _check_limits(table: Table, limits: Limits) -> None:
