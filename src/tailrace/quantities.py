@@ -70,6 +70,8 @@ def duration_us(written: Written) -> int:
         return _whole(plain * SECOND, written)
     text = str(written).strip()
     parts = _DURATION.findall(text)
+    if text.startswith("-") and parts:
+        raise ValueError(f"{_said(written)} is negative, and a duration is not")
     if not parts or _DURATION.sub("", text):
         raise ValueError(f"{_said(written)} is not a duration such as 90s, 5m, 1h30m or 2d")
     return _whole(sum((_part_us(n, unit, text) for n, unit in parts), Decimal(0)), written)

@@ -28,6 +28,7 @@ BAD = [
     ('"exponential"', '"exponentail"', 5, "there is no law 'exponentail'", "did you mean expon"),
     ('law = "exponential", ', "", 5, "pools.spot.up names no law", "laws are constant, uniform"),
     (', mean = "1h"', "", 5, "exponential lacks mean", "it takes mean, or rate"),
+    ('mean = "1h"', 'mean = "-1h"', 5, "'-1h' is negative, and a duration is not", "write it as"),
     ('mean = "1h"', "rate = -2", 5, "pools.spot.up.rate: -2 is not above 0", "write it as in"),
     ('mean = "1h"', 'mean = "1h", sd = 3', 5, "unknown key pools.spot.up.sd", "known here are"),
     (LAW, '{ law = "uniform", from = "2h", to = "1h" }', 5, "which is less", "write it as in"),

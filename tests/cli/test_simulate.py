@@ -204,6 +204,15 @@ def test_it_is_told_whether_the_deadline_was_kept(tmp_path: Path) -> None:
     assert (late["runs"][0]["deadline_kept"], kept["runs"][0]["deadline_kept"]) == (0, 1)
 
 
+def test_a_reader_that_goes_early_is_no_failure(folder: Path) -> None:
+    """Nobody reads from the beginning: each thing that it prints finds that out."""
+    line = f"{sys.executable} -m tailrace.cli.main simulate grid.toml --seeds 1 -j 1"
+    shell = f"set -o pipefail; {line} | exec true"
+    done = subprocess.run(["bash", "-c", shell], cwd=folder, env=clean_environment({}),
+                          capture_output=True, text=True, timeout=60, check=False)  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 CAME_AND_WENT = "0,add,n1\n1500000,remove,n1\n1600000,add,n1\n"
 
 

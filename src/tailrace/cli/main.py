@@ -40,6 +40,10 @@ COMMANDS: dict[str, str] = {
 }
 
 
+class ReaderGone(Exception):
+    """Of what is printed. Click would take it for a failure, and end with 1."""
+
+
 class Lazy(click.Group):
     """Knows the commands' names and one-line helps without importing them."""
 
@@ -52,6 +56,12 @@ class Lazy(click.Group):
         module = importlib.import_module(f"tailrace.cli.{name}")
         command: click.Command = module.command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGone from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -101,8 +111,8 @@ def main() -> None:
 
         click.echo(f"tailrace: {at_hand(str(error))}", err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: nobody is left to tell.
+    except (BrokenPipeError, ReaderGone):
+        # head, less: nobody is left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.OK)
     except Exception as fault:
