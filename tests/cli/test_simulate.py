@@ -142,6 +142,9 @@ def test_machines_and_links_are_tables_when_asked_for(folder: Path) -> None:
     assert head.split()[:6] == ["machines", "of", "runs", "availability", "down_s", "failures"]
     assert "checkpoints" not in head, "nothing but zeros"
     assert "spot-3" in told and "grid: no links" in told
+    leased = [line for line in told.splitlines() if line.startswith("dear, leased")]
+    assert len(leased) == 1 and "dear-0" not in told
+    assert leased[0].split()[2:4] == ["dear", "2"]
 
 
 LIMITED = """

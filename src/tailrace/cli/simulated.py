@@ -195,7 +195,7 @@ def _running(result: Result, figure: str) -> Iterable[tuple[Run, float, float | 
 def show_parts(result: Result, kind: str, parts: Sequence[Sequence[Part]]) -> None:
     """Machines or links: their means over the runs that had them. What is zero for all of them
     only makes the table wide."""
-    rows = means_of(parts)
+    rows = means_of([list(map(_of_its_pool, run)) for run in parts])
     if not rows:
         click.echo(f"{result.variant.name}: no {kind}")
         return
@@ -206,6 +206,11 @@ def show_parts(result: Result, kind: str, parts: Sequence[Sequence[Part]]) -> No
     screen.print_table(screen.table(head, cells, right=head[2:]))
 
 
+def _of_its_pool(part: Part) -> Part:
+    """A leased machine is a new one each time: together they are one row."""
+    return msgspec.structs.replace(part, name=f"{part.kind}, leased") if part.leased else part
+
+
 def _cells(row: dict[str, Any], figures: Sequence[str]) -> list[str]:
     return [_number(row["figures"][figure], 5) for figure in figures]
 
@@ -213,11 +218,13 @@ def _cells(row: dict[str, Any], figures: Sequence[str]) -> list[str]:
 def means_of(parts: Sequence[Sequence[Part]]) -> list[dict[str, Any]]:
     """By name, in the order of their first coming."""
     found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    runs: Counter[tuple[str, str]] = Counter()
     for run in parts:
+        runs.update({(part.name, part.kind) for part in run})
         for part in run:
             found.setdefault((part.name, part.kind), []).append(part.figures)
     return [
-        {"name": name, "of": kind, "runs": len(rows),
+        {"name": name, "of": kind, "runs": runs[name, kind],
          "figures": {figure: sums.mean for figure, sums in summary(rows).items()}}
         for (name, kind), rows in found.items()
     ]  # fmt: skip

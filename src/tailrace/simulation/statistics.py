@@ -28,6 +28,7 @@ class Part(msgspec.Struct, frozen=True):
     name: str
     kind: str  # its pool, or its reach
     figures: dict[str, float]
+    leased: bool = False
 
 
 def figures(world: World) -> dict[str, float]:
@@ -127,7 +128,10 @@ def _system(world: World) -> dict[str, float]:
 def machines(world: World) -> list[Part]:
     """Each of them, in the order in which they came."""
     now = world.engine.now
-    return [Part(host.name, host.pool.terms.name, _machine(host, now)) for host in world.every_host]
+    return [
+        Part(host.name, host.pool.terms.name, _machine(host, now), host.lease is not None)
+        for host in world.every_host
+    ]
 
 
 def _machine(host: SimulatedHost, now: int) -> dict[str, float]:
