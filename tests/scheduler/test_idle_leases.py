@@ -138,6 +138,19 @@ def test_a_machine_that_turns_out_too_small_does_not_keep_others_away() -> None:
     assert leased(stage)[2:] == [(3, "large")]
 
 
+def test_the_units_of_a_machine_at_work_are_not_watched() -> None:
+    seconds = Pool("cloud", max=1, billing=Billing(1, "USD", SECOND), lease_us=10 * HOUR)
+    stage, (one,) = tail(seconds, tasks=1, done=0)
+    looks = 0
+    while (wakeup := stage.scheduler.next_wakeup()) is not None and wakeup < HOUR and looks < 9:
+        stage.wait((wakeup - stage.now) / SECOND)
+        looks += 1
+    assert looks == 1  # it was taken before it had a task
+    stage.wait(3600 - stage.now / SECOND)
+    stage.succeed(one, run_s=3590)
+    assert stage.phase(1) == "finished"
+
+
 def test_one_that_something_waits_for_is_kept() -> None:
     stage = Stage(CLOUD)
     bag = stage.submit(2, trial_us=0, round_us=2 * HOUR)  # its tasks may be matched after that

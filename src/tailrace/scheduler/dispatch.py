@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import admission, brakes, doubts, fleet
+from tailrace.scheduler import admission, brakes, doubts, fleet, units
 from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import Assign, Close, Drop, Remember, Reopen, Settle
 from tailrace.scheduler.requeue import Group
@@ -136,6 +136,8 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         plain[bag.id] -= 1
     else:
         del plain[bag.id]
+    if not host.live:
+        units.fell_idle(state, host.lease)
     if attempt.reached is not None:
         del bag.telling[number]
     live = bag.live.pop(index)

@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 
 from tailrace.bag.needs import Amounts, times
-from tailrace.scheduler import openings
+from tailrace.scheduler import openings, units
 from tailrace.scheduler.rows import STANDING, HostRow, LeaseRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -93,6 +93,7 @@ def take_back(state: State, host: Host) -> None:
 def move_to_lease(state: State, host: Host, lease: int | None) -> None:
     if host.lease is not None:
         state.on_lease.get(host.lease, {}).pop(host.id, None)
+        units.fell_idle(state, host.lease)
     host.lease = lease
     if lease is not None:
         state.on_lease.setdefault(lease, {})[host.id] = host

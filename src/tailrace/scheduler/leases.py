@@ -250,7 +250,8 @@ def units_end(state: State, leases: list[int]) -> None:
             _give_back_idle(state, state.bags[number], row)
         for row in rows:
             if state.leases[row.lease].state in STANDING:
-                units.watch(state, row)
+                look = units.rest if fleet.busy(state, row) else units.watch
+                look(state, row)
 
 
 def _unneeded(state: State, bag: Bag, pool: Pool | None, rows: list[LeaseRow]) -> list[LeaseRow]:
@@ -303,6 +304,7 @@ def gone(state: State, event: LeaseChanged) -> Outcome | None:
     bag = state.bags[row.bag]
     del bag.leases[row.lease]
     money.pay(bag, new)
+    state.at_work.pop(row.lease, None)
     ask_again(state, row.pool)
     if released or state.now >= _renewed_at(state, row):
         return Outcome.PREEMPTED

@@ -255,10 +255,11 @@ class State:
     """All of it. `out` collects the decisions of the event in hand."""
 
     __slots__ = (
-        "able", "able_in", "asked_after_us", "attempts", "bags", "booked", "capacity_in", "deaths",
-        "excluded", "fleet_due", "gone", "grace_until_us", "hosts", "hungry", "leases", "lent",
-        "next_attempt", "next_lease", "now", "offers", "offers_in", "offers_made", "on_lease",
-        "open", "out", "pools", "replicating", "rounds", "seed", "succeeded", "supply", "timers",
+        "able", "able_in", "asked_after_us", "at_work", "attempts", "bags", "booked", "capacity_in",
+        "deaths", "excluded", "fleet_due", "gone", "grace_until_us", "hosts", "hungry", "leases",
+        "lent", "next_attempt", "next_lease", "now", "offers", "offers_in", "offers_made",
+        "on_lease", "open", "out", "pools", "replicating", "rounds", "seed", "succeeded", "supply",
+        "timers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -280,6 +281,7 @@ class State:
         self.succeeded = 0
         self.attempts: dict[int, Attempt] = {}
         self.leases: dict[int, LeaseRow] = {}
+        self.at_work: dict[int, None] = {}  # leases whose paid units nobody watches meanwhile
         self.gone: deque[int] = deque()  # leases kept in mind a little longer
         self.on_lease: dict[int, dict[str, Host]] = {}  # who called with it
         self.lent: dict[str, int] = {}  # leases of a pool that are not gone

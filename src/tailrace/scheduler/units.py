@@ -20,17 +20,30 @@ LAST_LOOK = 3600  # later there is no time to give it back
 def watch(state: State, row: LeaseRow) -> None:
     """A lease without a price may stand idle."""
     if row.billing.price:
+        state.at_work.pop(row.lease, None)
         state.timers.set(_next_look(row, state.now), Alarm.UNIT, row.lease)
 
 
+def rest(state: State, row: LeaseRow) -> None:
+    """It is at work: however many units pass, it is looked at again when it falls idle."""
+    state.at_work[row.lease] = None
+
+
+def fell_idle(state: State, lease: int | None) -> None:
+    """A host of it has ended its last, or left."""
+    if lease is not None and lease in state.at_work:
+        watch(state, state.leases[lease])
+
+
 def _next_look(row: LeaseRow, now: int) -> int:
+    """Of the same moments, whenever it is asked."""
     span = _span(row.billing)
     lasted = max(now - row.wanted_us, row.billing.minimum_us, 1)
     end = row.wanted_us + -(-lasted // span) * span
-    left, ahead = end - now, max(span // FIRST_LOOK, LEAST_AHEAD_US)
-    if left > ahead:
-        return end - ahead
-    return end - left // 4 if left > span // LAST_LOOK else end + span - ahead
+    first = ahead = max(span // FIRST_LOOK, LEAST_AHEAD_US)
+    while end - ahead <= now and ahead > span // LAST_LOOK:
+        ahead //= 4
+    return end - ahead if end - ahead > now else end + span - first
 
 
 def _span(billing: Billing) -> int:
