@@ -6,7 +6,12 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.database import Database, why_not
+
+# Machines are shared and noisy: how long an example takes is no property of what is tested.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 # Started in the background of a shell, everything below would inherit that Ctrl-C is ignored, and
 # the tests that press it would wait in vain.
