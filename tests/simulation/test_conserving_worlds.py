@@ -148,9 +148,19 @@ def _work_and_room_add_up(world: World, seed: int) -> None:
     tasks = world.scenario.bags[0]
     lengths = draw_lengths(tasks.lengths, tasks.terms.count, Streams(seed).below("bag", 1))
     useful = sum(host.machine.usage().useful_work for host in world.every_host) / SECOND
-    cores = tasks.terms.needs["cores"] / 1000
-    assert useful == pytest.approx(lengths.sum() * cores, abs=1e-3)
+    work = lengths.sum() * tasks.terms.needs["cores"] / 1000
+    if _may_be_done_twice(world.scenario):
+        assert useful >= work - 1e-3
+    else:
+        assert useful == pytest.approx(work, abs=1e-3)
     assert world.storage.used == (OUTPUT * tasks.terms.count if tasks.files.output else 0)
+
+
+def _may_be_done_twice(scenario: Scenario) -> bool:
+    """Word that a lease is gone may overtake the result from its machine: then its task is sent
+    again, and the first result counts."""
+    leased = any(not machines.count for machines in scenario.pools)
+    return leased and isinstance(scenario.news.delay, Uniform)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
