@@ -10,13 +10,13 @@ from studies.worlds_agree import Case, Compared, agreement, compare, same_fates,
 # Machines live long enough for a result on a loaded machine, too: else the bag is braked.
 SMALL = Case(tasks=8, machines=2, shortest_s=0.4, longest_s=1.0, life_s=2.0, least_s=2.5)
 SURE = 0.001  # with so few runs only a gross disagreement shows, and chance must not
-NEAR = 0.15
-OFF = (0.75, 1.3)  # speeds of worlds that the five pairs can tell from ours on a loaded machine
+NEAR = 0.2
+OFF = (0.6, 1.6)  # speeds of worlds that the five pairs can tell from ours on a loaded machine
 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
-    return compare(SMALL, 5, tmp_path_factory.mktemp("runs"), at_once=5)
+    return compare(SMALL, 5, tmp_path_factory.mktemp("runs"), at_once=2)
 
 
 def test_real_makespans_are_such_as_are_simulated(compared: Compared):
@@ -30,9 +30,9 @@ def test_real_makespans_are_such_as_are_simulated(compared: Compared):
 
 def test_a_real_run_ends_when_one_with_its_fates_does(compared: Compared):
     """Each real run beside the simulated one of its own run times, start-ups and lives: the median
-    of the five ratios is near 1, and nearer than in a world that is a quarter slower or faster. So
-    a simulated world that is itself off by so much fails here, since one of those two is right.
-    Bounds of 10 % held in most series, but not in all: real runs at once slow each other."""
+    of the five ratios is near 1, and nearer than in worlds at 0.6 and 1.6 times the speed. So a
+    simulated world that is itself off by so much fails here, since one of those two is right.
+    Bounds of 10 % held in most series, but not in all: real runs on a loaded machine are longer."""
     ours = off(compared, compared.same_fates)
     assert ours <= NEAR, (compared.makespans.real, compared.same_fates)
     for speed in OFF:

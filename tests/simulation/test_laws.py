@@ -245,7 +245,11 @@ def test_the_examples_in_remedies_can_be_read(name: str) -> None:
         ('{ law = "gamma", mean = 1, sd = 1, sdd = 1 }', "unknown key life.sdd", "mean sd?"),
         ('{ law = "exponential", rate = -3 }', ":3: life.rate: -3 is not above 0", "as in"),
         ('{ law = "exponential", rate = "-3/h" }', "life.rate: '-3/h' is not a rate", "as in"),
-        ('{ law = "exponential", mean = "-3h" }', "life.mean: '-3h' is not a duration", "as in"),
+        (
+            '{ law = "exponential", mean = "-3h" }',
+            "life.mean: '-3h' is negative, and a duration is not",
+            "as in",
+        ),
         ('{ law = "weibull", shape = "x", scale = 1 }', "life.shape: 'x' is not a number", "as in"),
         ('{ law = "weibull", shape = 0, scale = 1 }', "life.shape: 0 is not above 0", "as in"),
         ('{ law = "normal", mean = 1, sd = true }', "life.sd: true is not a quantity", "as in"),
