@@ -31,8 +31,9 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(BIN)/mypy
 
+# A process for each core; what one file shares is made once.
 unit: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # As root: installs the Debian packages first, so that nothing skips for want of one.
 test-all:

@@ -2,42 +2,43 @@
 `python -m studies what_if` has them all.
 
 Makespan and cost among those of 100 seeds, and their median within 5 %: quiet runs, runs whose
-machines die, a task and a machine that are much slower than the others. When machines die, or one
-is slow, the recorded run is itself a draw of many that might have been: of three such runs the
-mean is asked for, and a standard error is granted to it. With a change, the median is much nearer
-to what a real run so changed came to than the run before was; no number is asked for, since the
-load of this machine changes from one real run to the next.
+machines die, a task and a machine that are much slower than the others. A recorded run is itself a
+draw of many that might have been, and this machine may be busy with something else. So a kind that
+does not convince at once is run again, up to five times in all: then most of its runs must lie
+among their seeds, and the mean of the medians' distances must be within 5 %. With a change, the
+median is much nearer to what a real run so changed came to than the run before was; no number is
+asked for, since the load of this machine changes from one real run to the next.
 """
 
 from __future__ import annotations
 
-import math
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 
 import pytest
 from studies.what_if import CHANGES, KINDS, beside_change, found, record
 
 from tailrace.cli import whatif
 
-THRICE, ONCE = (1, 2, 3), (1,)
 SMALL = {
-    "paid": (KINDS["three machines with a price"]._replace(tasks=60), ONCE),
-    "straggling task": (KINDS["one task of 6 s"], ONCE),
-    "unequal": (KINDS["a slow and a fast one"]._replace(tasks=50), ONCE),
-    "dying": (KINDS["three that die after 2.5 to 4 s"]._replace(tasks=100), THRICE),
-    "straggling machine": (KINDS["one of three is slow"], THRICE),
+    "paid": KINDS["three machines with a price"]._replace(tasks=60),
+    "straggling task": KINDS["one task of 6 s"],
+    "unequal": KINDS["a slow and a fast one"]._replace(tasks=50),
+    "dying": KINDS["three that die after 2.5 to 4 s"]._replace(tasks=100),
+    "straggling machine": KINDS["one of three is slow"],
 }
+FIGURES = ("makespan_s", "cost_USD")
+NEAR = 0.05
+MOST = 5  # runs of a kind
 AT_ONCE = 3  # they sleep most of the time
 
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All runs of this file."""
+    """The first run of each kind, and both of each change."""
     base = tmp_path_factory.mktemp("runs")
-    todo = [(kind, base / name / str(seed), seed) for name, (kind, seeds) in SMALL.items()
-            for seed in seeds]  # fmt: skip
+    todo = [(kind, base / name / "1", 1) for name, kind in SMALL.items()]
     for name, change in CHANGES.items():
         todo += [
             (change.before, base / name / "before", 1),
@@ -48,28 +49,44 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return base
 
 
-def recorded(base: Path, name: str) -> list[Path]:
-    return [base / name / str(seed) for seed in SMALL[name][1]]
+Beside = dict[
+    str, tuple[bool, float]
+]  # of a figure: among those of the seeds, the median's distance
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_recorded_run_lies_among_the_simulated_ones(name: str, base: Path) -> None:
-    runs = [whatif.measured(path, None) for path in recorded(base, name)]
-    told = [(whatif.recorded(run), found(run)) for run in runs]
-    for figure in ("makespan_s", "cost_USD"):
-        for run, among in told:
-            value, values = run.figures[figure], [one[figure] for one in among]
-            assert min(values) <= value <= max(values), (figure, value, min(values), max(values))
-        apart = [whatif.compare(run, among)[figure].apart or 0.0 for run, among in told]
-        granted = _standard_error([[one[figure] for one in among] for _, among in told])
-        assert abs(fmean(apart)) <= 0.05 + granted, (figure, apart, granted)
+    told = [beside_seeds(base / name / "1")]
+    while not convincing(told) and len(told) < MOST:
+        again = base / name / str(len(told) + 1)
+        record(SMALL[name], again, len(told) + 1)
+        told.append(beside_seeds(again))
+    assert convincing(told), told
 
 
-def _standard_error(seeds: list[list[float]]) -> float:
-    """Of the mean of several runs, as a share; none for one that is no draw among others."""
-    if len(seeds) == 1:
-        return 0.0
-    return fmean(stdev(values) / fmean(values) for values in seeds) / math.sqrt(len(seeds))
+@pytest.mark.parametrize("speed", ["0.85", "1.2"])
+def test_a_world_of_another_speed_does_not_convince(speed: str, base: Path) -> None:
+    assert not convincing([beside_seeds(base / "paid" / "1", f"pools.local.speed={speed}")])
+
+
+def beside_seeds(folder: Path, change: str | None = None) -> Beside:
+    run = whatif.measured(folder, None)
+    recorded, among = whatif.recorded(run), found(run, change)
+    compared = whatif.compare(recorded, among)
+    told = {}
+    for figure in FIGURES:
+        values = [one[figure] for one in among]
+        inside = min(values) <= recorded.figures[figure] <= max(values)
+        told[figure] = (inside, compared[figure].apart or 0.0)
+    return told
+
+
+def convincing(told: list[Beside]) -> bool:
+    return all(
+        2 * sum(one[figure][0] for one in told) > len(told)
+        and abs(fmean(one[figure][1] for one in told)) <= NEAR
+        for figure in FIGURES
+    )
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -90,9 +107,8 @@ def test_machines_that_were_killed_are_known_to_have_died(base: Path) -> None:
 
 def test_slow_machines_and_slow_tasks_are_told_apart(base: Path) -> None:
     """One of three has a quarter of the speed; and one task takes as long as twenty others."""
-    runs = [whatif.measured(path, None) for path in recorded(base, "straggling machine")]
-    slowest = [max(run.pools[0].paces) for run in runs]
-    assert 2.5 <= median(slowest) <= 5, slowest
+    slowed = whatif.measured(base / "straggling machine" / "1", None)
+    assert 2.5 <= max(slowed.pools[0].paces) / median(slowed.pools[0].paces) <= 5
     straggling = whatif.measured(base / "straggling task" / "1", None)
     assert set(straggling.pools[0].paces) == {1.0}
     assert max(straggling.run_us.values()) == straggling.run_us[0]
