@@ -332,7 +332,16 @@ KEYS = {
         "result",
         "budget",
     ),
-    *("deadline", "timeout", "max_failures", "repeatable", "pools", "keep_output", "grace"),
+    *(
+        "deadline",
+        "timeout",
+        "max_failures",
+        "most_running",
+        "repeatable",
+        "pools",
+        "keep_output",
+        "grace",
+    ),
 }
 
 

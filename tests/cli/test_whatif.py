@@ -66,6 +66,7 @@ REPLICATION = st.sampled_from((None, Strategy("wqr", {"most": 3}), Strategy("wqr
     deadline_us=TIMES,
     timeout_us=TIMES,
     max_failures=st.none() | st.integers(1, 100),
+    most_running=st.none() | st.integers(1, 100),
     matching=STRATEGIES,
     replication=REPLICATION,
     round_us=st.sampled_from((0, 90 * SECOND_US)),
@@ -279,7 +280,8 @@ def test_a_time_without_a_server_is_no_part_of_the_run(
 def test_every_term_of_a_bag_is_written_or_known_to_be_left_out() -> None:
     """A new one must be thought of here."""
     written = {"count", "name", "needs", "retries", "timeout_us", "deadline_us", "budget",
-               "max_failures", "matching", "replication", "round_us", "trial_us"}  # fmt: skip
+               "max_failures", "most_running", "matching", "replication", "round_us",
+               "trial_us"}  # fmt: skip
     left_out = {"limits", "growth", "order_seed", "repeatable", "like_failures", "pools"}
     assert written | left_out == set(Terms.__struct_fields__)
 

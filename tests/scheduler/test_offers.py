@@ -310,3 +310,26 @@ def test_nothing_is_sent_ahead_to_a_host_with_several_bags() -> None:
     assert [one.bag for one in stage.offer("a")] == [short]
     stage.succeed(sent[0])
     assert len(stage.offer("a")) > 100  # alone again
+
+
+def test_no_more_tasks_are_under_way_than_the_bag_allows() -> None:
+    stage = Stage()
+    stage.hosts("a", "b", cores=4)
+    bag = stage.submit(6, most_running=3)
+    (trial,) = stage.offer("a")
+    stage.succeed(trial)
+    sent = stage.offer("a")
+    assert len(sent) == 3 and stage.offer("b") == []
+    assert "most_running says no more" in stage.explain(f"bag {bag}")
+    stage.succeed(sent[0])
+    (next_,) = assigned(stage.last)  # the open offer hears of it
+    assert next_.host == "b"
+
+
+def test_a_bag_at_its_most_leaves_room_for_others() -> None:
+    stage = Stage()
+    stage.host("a", cores=4)
+    stage.submit(6, most_running=1, trial_us=0)
+    other = stage.submit(6, trial_us=0)
+    sent = stage.offer("a")
+    assert [one.bag == other for one in sent] == [False, True, True, True]

@@ -58,6 +58,7 @@ class Walk:
         self.stage.submit(
             r.randint(0, 60), order_seed=r.choice([None, 3]),
             timeout_us=r.choice([None, 4 * SECOND]), max_failures=r.choice([None, None, 5]),
+            most_running=r.choice([None, None, 2]),
             retries=Retries(retries, retries, retries, retries, retries),
             like_failures=r.choice([5, 20]), pools=r.choice([(), ("home",), ("home", "spot")]),
             budget=r.choice([{}, {"USD": 900}]), matching=Strategy(r.choice(MATCHING)),

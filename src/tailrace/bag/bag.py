@@ -10,6 +10,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from tailrace.bag import batch
+from tailrace.bag.arrayids import NAME as ARRAY
 from tailrace.bag.chunks import Reading
 from tailrace.bag.command import command_of, variable
 from tailrace.bag.items import Items
@@ -29,8 +31,10 @@ _FileTemplates = list[tuple[Template, Template, bool]]
 
 
 class Bag:
-    def __init__(self, spec: BagSpec, read_chunk: Callable[[int], bytes]) -> None:
+    def __init__(self, spec: BagSpec, read_chunk: Callable[[int], bytes], number: int = 0) -> None:
+        """`number`: under which it is stored, once it is."""
         self.spec = spec
+        self.number = number
         self.sweep = Sweep(spec.axes, read_chunk)
         self.count = self.sweep.count if spec.function is None else spec.function.count
         self._items = None if spec.function is None else Items(spec.function, read_chunk)
@@ -55,6 +59,7 @@ class Bag:
             self._task_env(index, scope),
             self._task_inputs(scope) if self._inputs else (),
             self._task_outputs(scope) if self._outputs else (),
+            printed=self._printed(index, raw),
         )
 
     def params(self, index: int) -> dict[str, Any]:
@@ -85,6 +90,7 @@ class Bag:
             deadline_us=spec.deadline_us,
             budget=spec.budget,
             max_failures=spec.max_failures,
+            most_running=spec.most_running,
             pools=spec.pools,
             matching=spec.matching,
             replication=spec.replication,
@@ -115,6 +121,7 @@ class Bag:
             "env": {
                 "TAILRACE_BAG": spec.name,
                 **{k: t.render({}) for k, t in self._env if not t.fields},
+                **(batch.of_bag(spec.batch, self.number) if spec.batch else {}),
             },
             "needs": dict(spec.needs),
             "limits": msgspec.to_builtins(spec.limits),
@@ -125,6 +132,9 @@ class Bag:
         }
         if self._items is not None:
             shared["function"] = self._items.shared()
+        if spec.batch is not None:
+            shared["folder"] = spec.batch.chdir
+            shared["script"] = {"name": spec.batch.name, "text": spec.batch.script}
         return shared
 
     def encode(self) -> tuple[bytes, Reading]:
@@ -138,9 +148,9 @@ class Bag:
         return msgspec.json.encode(self.spec), Reading(self._read_chunk, chunks)
 
     @classmethod
-    def decode(cls, spec: bytes, chunk: Callable[[int], bytes]) -> Bag:
+    def decode(cls, spec: bytes, chunk: Callable[[int], bytes], number: int = 0) -> Bag:
         """`chunk(k)` reads the k-th stored chunk; it is called when a task of it is asked for."""
-        return cls(_decoder.decode(spec), chunk)
+        return cls(_decoder.decode(spec), chunk, number)
 
     def _task_env(self, index: int, scope: Scope) -> dict[str, str]:
         env = {"TAILRACE_TASK": str(index)}
@@ -150,7 +160,14 @@ class Bag:
         for key, template in self._env:
             if template.fields:
                 env[key] = template.render(scope)
+        if self.spec.batch is not None:
+            env |= batch.of_task(self.spec.batch, self.number, index, scope.get(ARRAY))
         return env
+
+    def _printed(self, index: int, raw: Scope) -> batch.Printed | None:
+        if self.spec.batch is None:
+            return None
+        return batch.printed(self.spec.batch, self.number, index, raw.get(ARRAY))
 
     def _task_inputs(self, scope: Scope) -> tuple[Input, ...]:
         folder = Path(self.spec.folder)

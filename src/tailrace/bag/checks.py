@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.batch import Batch
 from tailrace.bag.chunks import Chunks
 from tailrace.bag.command import PREFIX, variable
 from tailrace.bag.files import check_inputs, step_of
@@ -18,6 +19,7 @@ from tailrace.bag.sweep import Column, Sweep
 from tailrace.bag.tables import Origin, near
 from tailrace.bag.template import BUILT_IN, Field, Template, formatted
 from tailrace.bag.values import Listed, Value
+from tailrace.errors import BadInput
 
 Placed = tuple[KeyPath, Template]
 
@@ -38,6 +40,8 @@ def check_bag(
         _check_formats(placed, sweep, origin)
         if not unused_ok:
             _check_used(placed, sweep, origin)
+    if spec.batch is not None:
+        _check_batch(spec.batch)
     _check_variables(sweep, origin)
     _check_order(spec, sweep, origin)
     check_strategies(spec, origin, admit)
@@ -46,6 +50,17 @@ def check_bag(
     if spec.outputs:
         check_outputs(bag, origin)
     return bag
+
+
+def _check_batch(batch: Batch) -> None:
+    """Of a bag that comes over the wire; a script that is read here has none of these."""
+    texts = (batch.name, batch.script, batch.chdir, batch.stdout, batch.stderr or "")
+    if any("\0" in text for text in (*texts, *batch.env, *batch.env.values())):
+        raise BadInput("a batch script holds a NUL byte")
+    if not batch.name or "/" in batch.name or not batch.chdir.startswith("/"):
+        raise BadInput("a batch script has a name, and the whole path of its folder")
+    if any("=" in name or not name for name in batch.env):
+        raise BadInput("a batch script sets a variable without a name")
 
 
 def _templates(spec: BagSpec, origin: Origin) -> Iterator[Placed]:

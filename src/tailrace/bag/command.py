@@ -45,11 +45,23 @@ class Row:
         return None, scope[LISTED]  # type: ignore[return-value]
 
 
+class Fixed:
+    """The same words for every task."""
+
+    def __init__(self, words: tuple[str, ...]) -> None:
+        self._words = words
+
+    def build(self, scope: Scope) -> Built:
+        return self._words, None
+
+
 def command_of(spec: BagSpec, sweep: Sweep) -> Command:
     if spec.syntax == "listed":
         return Row()
     if spec.syntax == "parallel":
         return ParallelCommand(spec.command, len(sweep.names()))
+    if spec.syntax == "batch":
+        return Fixed(tuple(spec.command))
     return Shell(spec.command) if isinstance(spec.command, str) else Argv(spec.command)
 
 

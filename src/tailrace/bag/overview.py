@@ -37,6 +37,7 @@ class Overview(msgspec.Struct, frozen=True):
     budget: str
     deadline: str
     timeout: str
+    most_running: str
     pools: str
     matching: str
     replication: str
@@ -72,6 +73,7 @@ def describe(bag: Bag) -> Overview:
         if spec.deadline_us is None
         else f"{show_duration(spec.deadline_us)} from submission",
         timeout="none" if spec.timeout_us is None else show_duration(spec.timeout_us),
+        most_running=f"{spec.most_running:,} at a time" if spec.most_running else "all that fit",
         pools=", ".join(spec.pools) or "any",
         matching=strategies.describe(spec.matching),
         replication=strategies.describe(spec.replication),
@@ -141,6 +143,8 @@ def _warnings(bag: Bag) -> list[str]:
         )
     if spec.syntax == "braces":
         found += _unused_columns(bag)
+    if spec.batch is not None and spec.batch.unheeded:
+        found.append(f"not heeded: {', '.join(spec.batch.unheeded)}")
     return found
 
 

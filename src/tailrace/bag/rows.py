@@ -42,11 +42,11 @@ class RowReader:
     def row(self, index: int) -> Row:
         number, offset = divmod(index, CHUNK)
         if number != self._number:
-            self._rows = self._chunk(number)
+            self._rows = self.chunk(number)
             self._number = number
         return self._rows[offset]
 
-    def _chunk(self, number: int) -> list[Row]:
+    def chunk(self, number: int) -> list[Row]:
         rows = self._kept.pop(number, None)
         if rows is None:
             rows = _decoder.decode(self._read(number))

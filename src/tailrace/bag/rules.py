@@ -16,6 +16,7 @@
   submission.
 * `timeout`: of an attempt, from sending to its answer. `max_failures`: failed tasks that pause the
   bag.
+* `most_running`: so many tasks are under way at a time, and no more. Default: as many as fit.
 * `repeatable`: two attempts of one task may run at once. Default: only with files = "staged".
 * `pools`: names of pools it may use. Default: all.
 * `matching`, `replication`, `round`: see `strategies`.
@@ -60,6 +61,7 @@ def read_rules(table: Table, default_name: str) -> dict[str, Any]:
         "deadline_us": table.read("deadline", _some_time, None),
         "timeout_us": table.read("timeout", _some_time, None),
         "max_failures": _count(table, "max_failures", 1),
+        "most_running": _count(table, "most_running", 1),
         "pools": _pools(table),
         **read_strategies(table),
         "keep_output": table.read("keep_output", size_bytes, KEEP_OUTPUT),

@@ -6,13 +6,14 @@ from typing import Literal
 
 import msgspec
 
+from tailrace.bag.batch import Batch
 from tailrace.bag.items import Function
 from tailrace.bag.needs import ONE_CORE
 from tailrace.bag.sweep import Axis
 from tailrace.bag.terms import FIRST_COME, Growth, Limits, Retries, Strategy
 
 Files = Literal["here", "staged"]
-Syntax = Literal["braces", "parallel", "listed"]
+Syntax = Literal["braces", "parallel", "listed", "batch"]
 
 MOST_TASKS = 1_000_000_000
 KEEP_OUTPUT = 64 * 1024
@@ -35,6 +36,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     syntax: Syntax = "braces"  # "listed": the row is the command
     axes: tuple[Axis, ...] = ()
     function: Function | None = None  # a bag of calls has no command
+    batch: Batch | None = None  # with the syntax "batch": the script, and `command` its words
     env: dict[str, str] = {}
     needs: dict[str, int] = msgspec.field(default_factory=ONE_CORE.copy)
     limits: Limits = Limits()
@@ -50,6 +52,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     deadline_us: int | None = None
     timeout_us: int | None = None
     max_failures: int | None = None
+    most_running: int | None = None
     repeatable: bool = False
     pools: tuple[str, ...] = ()
     matching: Strategy = FIRST_COME

@@ -38,6 +38,9 @@ _OPTIONS = """
 #timeout = "2h"
 #max_failures = 50
 
+# So many tasks at a time, and no more: of a program with few licences, or on one database.
+#most_running = 20
+
 # The value of a task: by default the JSON it writes to $TAILRACE_RESULT, or its last line of output
 # if that is a JSON object. Or what a regular expression finds in its output.
 #result = 'accuracy: ([0-9.]+)'

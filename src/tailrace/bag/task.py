@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from tailrace.bag.batch import Printed
+
 
 class Input(msgspec.Struct, frozen=True):
     name: str  # where it lies in the attempt's folder
@@ -27,6 +29,7 @@ class Task(msgspec.Struct, frozen=True):
     inputs: tuple[Input, ...] = ()
     outputs: tuple[Output, ...] = ()
     item: bytes | None = None  # of a call; exactly one of argv, shell and item is set
+    printed: Printed | None = None
 
     def text(self) -> str:
         """The command as one would type it."""

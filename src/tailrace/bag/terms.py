@@ -74,4 +74,5 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     matching: Strategy = FIRST_COME
     replication: Strategy | None = None  # None: one attempt of a task at a time
     round_us: int = 0  # tasks are matched only every so often; 0: at once
+    most_running: int | None = None  # tasks under way at a time
     trial_us: int = 2_000_000  # the first task on a new kind of host runs so long alone; 0: none

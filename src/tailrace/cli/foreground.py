@@ -16,7 +16,7 @@ from tailrace.bag.bag import Bag
 from tailrace.errors import BadInput
 from tailrace.quantities import show_size
 from tailrace.report import words
-from tailrace.worker import machine, spawn, staging, value
+from tailrace.worker import machine, script, spawn, staging, value
 from tailrace.worker.surroundings import Surroundings
 
 NOT_STARTED = 127
@@ -33,7 +33,7 @@ class Foreground:
         self._attempt = attempt
         self._staged = content.spec.files == "staged"
         self._room = Path(tempfile.mkdtemp(prefix=f"tailrace-{bag}-{index}-"))
-        self.folder = self._enter(content.spec.folder)
+        self.folder = self._enter(self._terms["folder"])
         self.ended = ""
         self.notes: list[str] = []
 
@@ -82,12 +82,20 @@ class Foreground:
         if self._task.shell is not None:
             path, argv = spawn.SHELL, ["sh", "-c", self._task.shell]
         else:
-            argv = list(self._task.argv or ())
+            argv = [*self._script(env), *(self._task.argv or ())[bool(self._terms.get("script")) :]]
             path = self._find(argv[0], env.get("PATH", os.defpath))
         try:
             return subprocess.Popen(argv, executable=path, env=env, cwd=self.folder)
         except OSError as error:
             raise spawn.refusal(error.errno or 0, error.strerror or "", argv[0]) from None
+
+    def _script(self, env: dict[str, str]) -> list[str]:
+        """Of a batch job, with its surroundings; its output comes to the terminal."""
+        if "script" not in self._terms:
+            return []
+        path = script.Scripts(str(self._room)).path_of(self._terms["script"])
+        script.surround(env, path)
+        return [path]
 
     def _find(self, name: str, search: str) -> str:
         """From the task's folder, as the worker looks."""

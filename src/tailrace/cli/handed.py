@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from tailrace.bag.bag import Bag
+from tailrace.cli.screen import plain
 from tailrace.errors import BadInput
 
 PROGRAMS = {".py": "python3", ".sh": "sh", ".R": "Rscript", ".jl": "julia", ".pl": "perl"}
@@ -22,11 +23,24 @@ class HandingIn(click.Command):
         if "--" in args:
             cut = args.index("--")
             ctx.obj, args = args[cut + 1 :], args[:cut]
-        ctx.allow_interspersed_args = not any(word.startswith(":::") for word in args)
+        theirs = any(word.startswith(":::") for word in args) or _has_script(args)
+        ctx.allow_interspersed_args = not theirs
         return super().parse_args(ctx, args)
 
 
+def _has_script(args: list[str]) -> bool:
+    """Words behind a batch script are the script's own, as under sbatch."""
+    if any(word.partition("=")[0] == "--array" for word in args):
+        return True
+    from tailrace.bag.batchfile import is_script
+
+    return any(is_script(Path(word)) for word in args if not word.startswith("-"))
+
+
 OPTIONS = (
+    click.option(
+        "--array", metavar="1-100%8", help="An sbatch script, once for each of these numbers."
+    ),
     click.option("--commands", metavar="FILE|-", help="One shell command a line."),
     click.option("--name", help="The bag's name."),
     click.option("--needs", help="What each task needs: cores=2,memory=4GiB."),
@@ -38,6 +52,7 @@ OPTIONS = (
     ),
     click.option("--timeout", help="An attempt silent so long is sent to another host."),
     click.option("--max-failures", type=int, help="Pause the bag when so many tasks have failed."),
+    click.option("--most-running", type=int, help="So many tasks at a time, and no more."),
     click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending)."),
     click.option("--matching", help="Who gets the next task: fcfs, random, fjbcr, maxmax, minmax."),
     click.option("--replication", help="Attempts beside slow ones: wqr, or 'ntdmr,n=2,t_s=60'."),
@@ -64,12 +79,42 @@ def bag_of(words: tuple[str, ...], behind: list[str] | None, options: dict[str, 
     if options["commands"] is not None:
         _refuse(words or behind, "--commands and another bag")
         return bagfile.load_commands_file(options["commands"], here, admit=admit, **settings)
+    script = _script(words, behind, options["array"])
+    if script is not None:
+        from tailrace.bag.batchfile import load_batch_script
+
+        path, array = Path(script[0]), options["array"]
+        return load_batch_script(path, script[1:], array, here, admit=admit, **settings)
     if behind is not None:
         _refuse(words, "a bag file and a command behind --")
         return bagfile.bag_from_parallel(behind, here, admit=admit, **settings)
     if any(word.startswith(":::") for word in words):
         return bagfile.bag_from_parallel(words, here, admit=admit, **settings)
     return bagfile.load_bag_file(_bag_file(words), settings, admit)
+
+
+def note_unheeded(bag: Bag, quiet: bool) -> None:
+    """Options of a batch script that have no meaning here; nobody is to wait for a mail."""
+    batch = bag.spec.batch
+    if batch is not None and batch.unheeded and not quiet:
+        told = f"{bag.spec.source}: not heeded: {', '.join(batch.unheeded)}"
+        click.echo(f"tailrace: {plain(told)}", err=True)
+
+
+def _script(
+    words: tuple[str, ...], behind: list[str] | None, array: str | None
+) -> tuple[str, ...] | None:
+    """A batch script and its arguments, if that is what is handed in."""
+    from tailrace.bag.batchfile import is_script
+
+    given = (*words, *(behind or ()))
+    if array is None:
+        return words if behind is None and words and is_script(Path(words[0])) else None
+    if not given:
+        raise BadInput(
+            "no script is named", flag="--array", remedy="tailrace run --array 1-100 job.sh"
+        )
+    return given
 
 
 def _refuse(found: object, what: str) -> None:
@@ -129,8 +174,8 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         for name in ("time", "memory", "disk")
         if options[f"{name}_limit"]
     }
-    settings = {name: options[name] for name in ("name", "timeout", "max_failures", "order")}
-    settings |= {name: options[name] for name in ("budget", "deadline", "repeatable")}
+    names = ("name", "timeout", "max_failures", "most_running", "order", "budget", "deadline")
+    settings = {name: options[name] for name in (*names, "repeatable")}
     settings |= {name: _strategy(name, options[name]) for name in ("matching", "replication")}
     if limits:
         settings["limits"] = limits

@@ -60,10 +60,10 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     yield "retries", overview.retries
     yield "order", overview.order
     yield "result", overview.result
-    for name in ("budget", "deadline", "timeout", "pools"):
+    for name in ("budget", "deadline", "timeout", "most_running", "pools"):
         text = getattr(overview, name)
-        if text not in ("none", "any"):
-            yield name, text
+        if text not in ("none", "any", "all that fit"):
+            yield name.replace("_", " "), text
     for name, usual in (("matching", "fcfs"), ("replication", "none"), ("round", "at once")):
         text = getattr(overview, name)
         if text != usual:

@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from tailrace.bag.bag import Bag
-from tailrace.cli.handed import HandingIn, bag_of, bag_options
+from tailrace.cli.handed import HandingIn, bag_of, bag_options, note_unheeded
 
 
 @click.command(
     cls=HandingIn,
     epilog="Examples: `tailrace run bag.toml` · `tailrace run -- python sim.py {1} {2} ::: 1 2 3 "
-    "::: a b` · `tailrace run --commands jobs.txt --cores 4`",
+    "::: a b` · `tailrace run --commands jobs.txt --cores 4` · "
+    "`tailrace run --array 1-100%8 job.sh`",
 )
 @bag_options
 @click.option("--cores", "-j", help="Cores of this machine to use: 4, 50%, or all, the default.")
@@ -33,8 +34,8 @@ from tailrace.cli.handed import HandingIn, bag_of, bag_options
 def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> int:
     """Run a bag on this machine to its end.
 
-    The bag is a TOML file (see `tailrace init`), words with GNU parallel's `:::`, or a file of
-    shell commands. Runs are kept in `.tailrace/` beside it.
+    The bag is a TOML file (see `tailrace init`), words with GNU parallel's `:::`, a file of shell
+    commands, or an `sbatch` script as it is. Runs are kept in `.tailrace/` beside it.
     """
     bag = bag_of(words, ctx.obj, options)
     from tailrace.cli.starting import prepare, start
@@ -42,6 +43,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
     if options["dry_run"]:
         prepare(bag, options)
         return _show(bag, as_json=options["as_json"])
+    note_unheeded(bag, options["quiet"])
     if options["detach"]:
         from tailrace.cli.detached import detach
 

@@ -280,6 +280,8 @@ def _rules(terms: Terms) -> Iterator[str]:
             yield _line(key, _text(show_duration(us)))
     if terms.max_failures is not None:
         yield _line("max_failures", terms.max_failures)
+    if terms.most_running is not None:
+        yield _line("most_running", terms.most_running)
     yield from _strategies(terms)
 
 

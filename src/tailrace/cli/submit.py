@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tailrace.cli.handed import HandingIn, bag_of, bag_options
+from tailrace.cli.handed import HandingIn, bag_of, bag_options, note_unheeded
 from tailrace.cli.reached import server_option
 
 
@@ -30,6 +30,7 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
     from tailrace.cli import submitting
 
     bag = bag_of(words, ctx.obj, options)
+    note_unheeded(bag, options["quiet"])
     owner = submitting.server(options["server"])
     submitted = submitting.submit(owner, bag)
     submitting.tell(submitted, owner, quiet=options["quiet"], as_json=options["as_json"])

@@ -7,11 +7,10 @@ from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import brakes, fleet, others
 from tailrace.scheduler.bundling import held_at_most
 from tailrace.scheduler.requeue import Group
-from tailrace.scheduler.state import Bag, Host, State, Trouble
+from tailrace.scheduler.state import ENDLESS, Bag, Host, State, Trouble
 
 MOST_PREEMPTIONS = 3
 MOST_SLOTS = 2000  # for tasks that need nothing of what a host has
-ENDLESS = 1 << 62
 
 
 def is_open(state: State, bag: Bag, pool: str) -> bool:
@@ -32,7 +31,8 @@ def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
 
     Attempts ahead of what can run are sent only to a host that holds nothing but this bag's: with
     mixed needs nobody could say which of them would run next. Nor does a later bag fill the host
-    ahead of an earlier one, which would then wait until all of that is done.
+    ahead of an earlier one, which would then wait until all of that is done; and of a bag that may
+    have only so many under way, one that waits on a busy host would keep an idle one from work.
     """
     if not host.able:
         return 0
@@ -40,6 +40,8 @@ def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
     if host.probing or (trial is not None and bag.terms.trial_us):
         return _room_on_trial(state, bag, host)
     plain = host.plain
+    if bag.terms.most_running is not None:
+        return min(free_slots(state, bag, host), bag.may_begin)
     if earlier or host.grown or (plain and (len(plain) > 1 or bag.id not in plain)):
         return free_slots(state, bag, host)
     return held_at_most(bag, slots_in(bag.asks, host.offer or {})) - len(host.live)
@@ -50,12 +52,14 @@ def _room_on_trial(state: State, bag: Bag, host: Host) -> int:
     trial = bag.trials.get(host.kind, brakes.UNTRIED)
     if host.probe in host.live or not (trial is None or trial is brakes.UNTRIED):
         return 0
-    return min(free_slots(state, bag, host), 1)
+    return min(free_slots(state, bag, host), bag.may_begin, 1)
 
 
 def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
     """Would one more task of the bag begin on this host, which has stood its trial?"""
     if host.offer is None or not host.able or host.probing or not fleet.admits_pool(bag, host):
+        return False
+    if not bag.may_begin:
         return False
     tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
     return tried and fits_beside(state, host, bag.terms.needs)

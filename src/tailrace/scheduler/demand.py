@@ -21,24 +21,25 @@ from tailrace.scheduler.state import Bag, State
 
 def waits(state: State, bag: Bag, pool: Pool) -> int:
     """Attempts that could begin on another machine of this pool."""
-    return _unsent(state, bag, pool) + _wanted_on_reliable(bag, pool)
+    return min(_unsent(state, bag, pool) + _wanted_on_reliable(bag, pool), bag.may_begin)
 
 
 def exceeds_all_room(state: State, bag: Bag, pool: Pool) -> bool:
     """So much that nobody need be counted: all that the pool lends would be at work at once."""
-    return _unsent(state, bag, pool) - bag.slots >= pool.max * _worth(state, bag, pool)
+    unsent = min(_unsent(state, bag, pool), bag.may_begin)
+    return unsent - bag.slots >= pool.max * _worth(state, bag, pool)
 
 
 def machines(state: State, bag: Bag, pool: Pool, idle: Container[int]) -> int:
     """Of this pool, for what waits: its idle leases that the bag pays, or more."""
     room = Room(state, bag, idle)
     placed = _placed(room, _groups(state, bag, pool))
-    tasks = max(_anywhere(state, bag, pool) - max(room.all() - placed, 0), 0)
+    tasks = max(min(_anywhere(state, bag, pool), bag.may_begin) - max(room.all() - placed, 0), 0)
     tasks += _not_anywhere(state, bag, pool) - placed
     wanted = _wanted_on_reliable(bag, pool)
     if wanted:
         tasks += max(wanted - room.on_reliable(), 0)
-    return -(-tasks // _worth(state, bag, pool))
+    return -(-min(tasks, bag.may_begin) // _worth(state, bag, pool))
 
 
 def _unsent(state: State, bag: Bag, pool: Pool) -> int:

@@ -118,6 +118,7 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     else:
         host.grown[number] = attempt
     live[index] = (*live[index], attempt) if index in live else (attempt,)
+    bag.out += not attempt.expired
 
 
 def _set_timeout(state: State, attempt: Attempt, timeout_us: int, host: Host) -> None:
@@ -140,11 +141,20 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         units.fell_idle(state, host.lease)
     if attempt.reached is not None:
         del bag.telling[number]
+    if not attempt.expired:
+        less_out(state, bag)
     live = bag.live.pop(index)
     if len(live) > 1:
         bag.live[index] = tuple(other for other in live if other is not attempt)
     if attempt.timeout_us is not None:
         state.timers.void(number)
+
+
+def less_out(state: State, bag: Bag) -> None:
+    """An offer may have found nothing only because so many of the bag were under way."""
+    if not bag.may_begin and bag.hungry:
+        state.supply = True
+    bag.out -= 1
 
 
 def drop(state: State, attempt: Attempt, booked: Outcome, why: str) -> None:

@@ -144,6 +144,7 @@ def timed_out(state: State, number: int) -> None:
 
 def _expire(state: State, bag: Bag, attempt: Attempt) -> None:
     attempt.expired = True
+    dispatch.less_out(state, bag)
     trouble = _trouble_of(bag, attempt.index)
     trouble.expired = (*trouble.expired, attempt.attempt)
     trouble.book(Outcome.EXPIRED)

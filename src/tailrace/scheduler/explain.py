@@ -100,6 +100,8 @@ def _idle_leases(state: State, bag: Bag) -> list[str]:
 
 
 def _why_hungry(state: State, bag: Bag, now: int) -> list[str]:
+    if not bag.may_begin:
+        return [f"{bag.out} of its tasks are under way, and most_running says no more."]
     present = [host for host in state.hosts.values() if host.present]
     if not present:
         return ["Its tasks wait for a host: none is connected.", *_awaited(state, bag, now)]

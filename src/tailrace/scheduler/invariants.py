@@ -53,6 +53,11 @@ def _check_tasks(bag: Bag) -> None:
         _hold(waits or index in bag.requeue.waiting, f"bag {bag.id}: task {index} is forgotten")
     for index, attempts in bag.live.items():
         _check_live(bag, index, attempts)
+    out = sum(not one.expired for attempts in bag.live.values() for one in attempts)
+    _hold(out == bag.out, f"bag {bag.id}: {bag.out} attempts counted, {out} are out")
+    most = bag.terms.most_running
+    under_way = sum(any(not one.expired for one in bag.live[index]) for index in undone)
+    _hold(most is None or under_way <= most, f"bag {bag.id}: {under_way} tasks of {most} at most")
     _hold(bag.failed.count <= bag.done.count, f"bag {bag.id}: more failed than done")
     finished = bag.phase is BagPhase.FINISHED
     all_done = bag.done.count == bag.terms.count

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tailrace.scheduler.matching.matching import Matching
     from tailrace.scheduler.replication.replication import Replication
 
+ENDLESS = 1 << 62
 RUNNING = BagPhase.RUNNING
 ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
 
@@ -111,9 +112,9 @@ class Bag:
     __slots__ = (
         "asks", "done", "doubts", "ended_us", "failed", "fresh", "given_back", "hosts", "id",
         "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
-        "matching", "order", "paid", "phase", "queued", "replication", "requeue", "round_open",
-        "round_us", "slots", "submitted_us", "tail_hosts", "tail_us", "telling", "terms", "times",
-        "trials", "troubles", "why",
+        "matching", "order", "out", "paid", "phase", "queued", "replication", "requeue",
+        "round_open", "round_us", "slots", "submitted_us", "tail_hosts", "tail_us", "telling",
+        "terms", "times", "trials", "troubles", "why",
     )  # fmt: skip
 
     def __init__(
@@ -143,6 +144,7 @@ class Bag:
         self.failed = Bits(terms.count if failed else 0, failed)  # made when a task first fails
         self.requeue = Requeue()
         self.live: dict[int, tuple[Attempt, ...]] = {}  # by task
+        self.out = 0  # live attempts whose time-out has not passed
         self.telling: dict[int, Attempt] = {}  # those of them that told how far they are
         self.troubles: dict[int, Trouble] = {}
         self.trials: dict[str, Trial | None] = {}  # by kind of host; None: passed
@@ -170,6 +172,12 @@ class Bag:
         fresh = self.fresh
         waits = fresh.arrived > fresh.sent or bool(self.requeue.waiting)
         return waits and self.phase is RUNNING
+
+    @property
+    def may_begin(self) -> int:
+        """How many more of its tasks may be under way."""
+        most = self.terms.most_running
+        return ENDLESS if most is None else max(most - self.out, 0)
 
     @property
     def unsent(self) -> int:

@@ -23,7 +23,8 @@ class Contents:
     def bag(self, number: int) -> Bag:
         bag = self._bags.get(number)
         if bag is None:
-            bag = Bag.decode(self._store.spec(number), partial(self._store.chunk, number))
+            read = partial(self._store.chunk, number)
+            bag = Bag.decode(self._store.spec(number), read, number)
             self._bags[number] = bag
             _keep_some(self._bags)
         return bag

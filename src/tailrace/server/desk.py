@@ -414,6 +414,7 @@ class Desk:
             _outputs(task) if task.outputs else [],
             trouble.needs if trouble else None,
             msgspec.to_builtins(trouble.limits) if trouble and trouble.limits else None,
+            task.printed,
         )
 
     def _contact_s(self, pool: str) -> float:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from tailrace.bag.batch import Printed
 from tailrace.bag.outcome import Outcome
 
 PROTOCOL = 1
@@ -101,6 +102,7 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     outputs: list[Any] = []
     needs: dict[str, int] | None = None
     limits: dict[str, int] | None = None
+    printed: Printed | None = None
 
 
 class WorkReply(msgspec.Struct, frozen=True):

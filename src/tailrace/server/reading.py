@@ -193,7 +193,7 @@ def bag_row(link: Link, number: int) -> BagRow:
 
 def content(link: Link, number: int) -> Bag:
     spec = link.execute("SELECT spec FROM bags WHERE bag = ?", (number,)).fetchone()[0]
-    return Bag.decode(bytes(spec), partial(_chunk, link, number))
+    return Bag.decode(bytes(spec), partial(_chunk, link, number), number)
 
 
 def _chunk(link: Link, number: int, k: int) -> bytes:

@@ -123,8 +123,8 @@ def _numbers(spec: BagSpec) -> list[tuple[str, int | float | None]]:
 
 
 RETRIES = ("task_failed", "over_limit", "host_failed", "lost", "expired")
-NUMBERS = ("seed", "deadline_us", "timeout_us", "max_failures", "round_us", "keep_output",
-           "grace_us")  # fmt: skip
+NUMBERS = ("seed", "deadline_us", "timeout_us", "max_failures", "most_running", "round_us",
+           "keep_output", "grace_us")  # fmt: skip
 
 
 def _check_chunks(asked: Submission) -> None:

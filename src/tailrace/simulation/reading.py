@@ -291,7 +291,8 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
 
 def _bag_terms(lot: Lot, rules: dict[str, Any], trial_us: int) -> Terms:
     kept = ("name", "needs", "limits", "retries", "growth", "budget", "deadline_us", "timeout_us",
-            "max_failures", "pools", "matching", "replication", "round_us")  # fmt: skip
+            "max_failures", "most_running", "pools", "matching", "replication",
+            "round_us")  # fmt: skip
     found = {key: rules[key] for key in kept if key in rules} | {"trial_us": trial_us}
     if lot.cores is not None:
         found["name"] = f"{rules['name']}-{lot.cores}"

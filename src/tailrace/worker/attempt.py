@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from . import spawn
 from .results import shortened
-from .ring import Slot, read_between, read_printed, read_tail, remove
+from .ring import Slot, read_between, read_tail, remove
 from .room import ONE_CORE
 from .staging import Refused, attempt_folder, collect
 from .value import Unusable, value_of
@@ -32,6 +32,8 @@ class Attempt:
         self.folder: Optional[str] = None  # of its own, when it is staged
         if terms.get("files") == "staged":
             self.folder = attempt_folder(terms["scratch"], self.id)
+        self.script = ""  # where its batch script lies
+        self.passing: Optional[str] = None  # a folder of a batch script's own, gone with it
         self.slot: Optional[Slot] = None
         self.gpus: List[str] = []
         self.pid = 0
@@ -55,6 +57,8 @@ class Attempt:
             path, argv = spawn.SHELL, ["sh", "-c", self.order["shell"]]
         else:
             argv = self.order.get("argv") or []
+            if self.script:
+                argv = [self.script, *argv[1:]]
             if not argv:
                 raise spawn.CannotStart("task_failed", 127, "an empty command")
             path = ""
@@ -105,17 +109,20 @@ class Attempt:
         slot = self.slot
         keep = min(int(self.terms.get("keep_output") or KEEP_OUTPUT), KEEP_AT_MOST)
         result = self._blank()
-        out = read_printed(slot.out, keep, ENCODED_AT_MOST)
-        err = read_printed(slot.err, keep, ENCODED_AT_MOST)
+        out = slot.printed(slot.out, keep, ENCODED_AT_MOST)
+        err = slot.printed(slot.err, keep, ENCODED_AT_MOST)
         result["stdout"], result["stdout_bytes"] = out.text, out.size
         result["stderr"], result["stderr_bytes"] = err.text, err.size
+        together, begin = slot.together, slot.begins.get(slot.out, 0)
         try:
             self._note_beginning(slot)
             self._judge(result)
         except spawn.CannotStart as error:
             result.update(outcome=self.outcome or error.outcome, error=error.text)
             result.update(exit=error.exit_code, signal=None)
-        self._add_value(result, out.size)
+        self._add_value(result, begin + out.size if out.size else 0)
+        if together and result["outcome"] == "succeeded":  # the same text twice
+            result["stderr"], result["stderr_bytes"] = "", 0
         result["error"] = shortened(result["error"])
         slot.clear(out.size, err.size)
         return result
@@ -151,6 +158,7 @@ class Attempt:
 
     def _note_beginning(self, slot: Slot) -> None:
         name = self.order["argv"][0] if self.order.get("argv") else spawn.SHELL
+        name = self.script or name
         began = spawn.read_note(slot, name)
         if began is not None:
             self.run_us -= began - self.started_us

@@ -25,13 +25,14 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, Mapping, Optional
 
-from . import spawn, tree
+from . import script, spawn, tree
 from .attempt import Attempt
 from .begun import Begun
 from .limits import Limits
 from .linux import become_subreaper
 from .orphans import Orphans
 from .pipe import Lines, Outbox
+from .printing import redirect
 from .progress import Onlooker
 from .results import unstarted
 from .ring import Ring
@@ -51,6 +52,7 @@ class Keeper:
         self._room = Room(capacity)
         self._around = Surroundings(capacity)
         self._ring = Ring(os.path.join(folder, "ring"))
+        self._scripts = script.Scripts(os.path.join(folder, "scripts"))
         self._begun = Begun(os.path.join(folder, "begun"))
         self._terms: Dict[str, Json] = {}
         self._short: Dict[str, int] = {}  # short attempts of a bag in a row
@@ -195,11 +197,19 @@ class Keeper:
             )
             env["TAILRACE_RESULT"] = slot.result_path
             env["TAILRACE_PROGRESS"] = self._onlooker.path_of(attempt.id)
+            if attempt.terms.get("script"):
+                attempt.script = self._scripts.path_of(attempt.terms["script"])
+                attempt.passing = script.surround(env, attempt.script)
             program = attempt.program(env)
+            if attempt.order.get("printed"):
+                redirect(slot, attempt.order["printed"])
             attempt.pid = self._launch(attempt, program)
         except Exception as error:
             self._around.give_back_gpus(attempt.gpus, attempt.needs)
+            slot.give_back_lent()
             self._ring.give_back(slot)
+            if attempt.passing is not None:
+                self._remove(attempt.passing)
             self._outbox.put(attempt.not_started(error))
             return
         self._begun.note(slot.number, attempt.id)
@@ -291,6 +301,8 @@ class Keeper:
             result["outcome"] == "succeeded" and result["outputs"]
         ):
             self._remove(attempt.folder)  # otherwise the server does, when it has the outputs
+        if attempt.passing is not None:
+            self._remove(attempt.passing)
 
     def _result_of(self, attempt: Attempt) -> Json:
         """Its slot can be used again, unless what the task left could not even be read."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import Any, List, NamedTuple
+from typing import Any, Dict, List, NamedTuple, Optional
 
 from .linux import punch_hole
 from .results import encoded_bytes
@@ -36,7 +36,10 @@ class Printed(NamedTuple):
 class Slot:
     """One task's place at a time."""
 
-    __slots__ = ("err", "note", "number", "out", "punched", "result_path", "seen")
+    __slots__ = (
+        "_own", "begins", "err", "note", "number", "out", "punched", "result_path", "seen",
+        "together",
+    )  # fmt: skip
 
     def __init__(self, folder: str, number: int) -> None:
         self.number = number
@@ -46,8 +49,29 @@ class Slot:
         self.note: Any = mmap.mmap(-1, _NOTE)
         self.punched = {self.out: 0, self.err: 0}
         self.seen = 0
+        self._own = (self.out, self.err)
+        self.begins: Dict[int, int] = {}  # of files that are lent: what stood there before
+        self.together = False  # stdout and stderr go to one file
+
+    def lend(self, out: Optional[int], err: Optional[int], together: bool) -> None:
+        """The next task writes into these files; None: into its own as ever."""
+        self.out = self._own[0] if out is None else out
+        self.err = self._own[1] if err is None else err
+        self.together = together
+        self.begins = {fd: os.fstat(fd).st_size for fd in (out, err) if fd is not None}
+
+    def give_back_lent(self) -> None:
+        for fd in self.begins:
+            os.close(fd)
+        self.out, self.err = self._own
+        self.begins, self.together = {}, False
+
+    def printed(self, fd: int, keep: int, encoded: int) -> Printed:
+        return read_between(fd, self.begins.get(fd, 0), os.fstat(fd).st_size, keep, encoded)
 
     def clear(self, out_size: int, err_size: int) -> None:
+        if self.begins:
+            self.give_back_lent()
         if out_size:
             os.ftruncate(self.out, 0)
         if err_size:
@@ -59,13 +83,16 @@ class Slot:
             self.note[:] = bytes(_NOTE)
 
     def close(self) -> None:
+        self.give_back_lent()
         os.close(self.out)
         os.close(self.err)
         self.note.close()
 
     def trim(self) -> bool:
-        """Give back what nobody will read; false when the file system cannot."""
-        sizes = [(fd, os.fstat(fd).st_size) for fd in (self.out, self.err)]
+        """Give back what nobody will read; false when the file system cannot. Files that are lent
+        are their owner's."""
+        own = [fd for fd in (self.out, self.err) if fd not in self.begins]
+        sizes = [(fd, os.fstat(fd).st_size) for fd in own]
         self.seen = sum(size for _, size in sizes)
         return all(self._trim(fd, size) for fd, size in sizes if size > PUNCH_ABOVE)
 
@@ -114,14 +141,9 @@ def _nameless(path: str) -> int:
     return fd
 
 
-def read_printed(fd: int, keep: int, encoded: int) -> Printed:
-    """The first quarter and the last three quarters of what may be kept: at most `keep` bytes, and
-    so few that they are no more than `encoded` bytes as JSON."""
-    return read_between(fd, 0, os.fstat(fd).st_size, keep, encoded)
-
-
 def read_between(fd: int, begin: int, end: int, keep: int, encoded: int) -> Printed:
-    """The same of a part of the file."""
+    """The first quarter and the last three quarters of what may be kept of this part of the file:
+    at most `keep` bytes, and so few that they are no more than `encoded` bytes as JSON."""
     size = end - begin
     if size <= 0:
         return Printed(0, "")

@@ -167,6 +167,14 @@ def refusal(number: int, words: str, name: str) -> CannotStart:
     return CannotStart("task_failed", 126, f"cannot execute {name}: {words}")
 
 
+def cannot_write(error: OSError, path: str) -> CannotStart:
+    """A file that its output was to go to."""
+    text = f"its output cannot be written to {path}: {error.strerror}"
+    if error.errno in _NOT_THE_TASKS_FAULT:
+        return CannotStart("host_failed", None, text)
+    return CannotStart("task_failed", None, text)
+
+
 def spawn(program: Program, slot: Slot) -> int:
     """Without the kernel's death signal; see above."""
     actions = [(os.POSIX_SPAWN_DUP2, slot.out, 1), (os.POSIX_SPAWN_DUP2, slot.err, 2)]
