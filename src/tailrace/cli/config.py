@@ -10,7 +10,7 @@ import msgspec
 
 from tailrace.bag.tables import near
 from tailrace.cli import screen, settings
-from tailrace.cli.pools import describe
+from tailrace.cli.poolsfile import Described, describe
 from tailrace.cli.setting import SETTINGS
 from tailrace.errors import BadInput
 
@@ -59,6 +59,10 @@ def _one(found: settings.Layer, name: str) -> str:
     return SETTINGS[name].show(found[name].value)
 
 
+def _what(pool: Described) -> str:
+    return "a pool of this machine" if pool.commands is None else "a pool of machines elsewhere"
+
+
 def _show(found: settings.Layer) -> None:
     rows = [
         (name, setting.show(found[name].value), found[name].origin, setting.about)
@@ -66,10 +70,11 @@ def _show(found: settings.Layer) -> None:
     ]
     pools = found[settings.POOLS]
     rows += [
-        (f"pools.{name}", describe(pool), pools.origin, "a pool of this machine")
+        (f"pools.{name}", describe(pool), pools.origin, _what(pool))
         for name, pool in pools.value.items()
     ]
     screen.print_table(screen.table(("setting", "value", "from", "what it is"), rows))
     read = settings.files(Path.cwd())
     click.echo(f"\nFiles read: {', '.join(map(str, read)) or 'none'}.")
     click.echo(f"Yours would be {settings.user_file()}; a folder's is {settings.PROJECT}.")
+    click.echo(f"Pools may have a file of their own beside each, {settings.POOLS_FILE}.")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from pathlib import Path
 
 import click
 
 from tailrace.cli.office import Office
-from tailrace.errors import BadInput
 from tailrace.server.lock import Owner
 from tailrace.server.principals import Kind
+from tailrace.server.secretfile import keep
 from tailrace.worker.joining import Join, parse
 
 
@@ -54,16 +53,3 @@ def line(server: Owner, join: Join, written: Path | None) -> str:
     if written is not None:
         return f"{fetch} && python3 worker.pyz --join {shlex.quote(str(written))}"
     return f"{fetch} && TAILRACE_JOIN={shlex.quote(join.text())} python3 worker.pyz"
-
-
-def keep(path: Path, text: str) -> None:
-    """For its owner alone, from the first byte on."""
-    fresh = path.with_name(f".{path.name}.new")
-    try:
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"{text}\n")
-        fresh.replace(path)
-    except OSError as error:
-        remedy = "Name a file in a folder that exists and that you may write to."
-        raise BadInput(f"{path}: {error.strerror}", remedy=remedy) from error

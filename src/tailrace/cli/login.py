@@ -7,11 +7,11 @@ import sys
 import click
 
 from tailrace.cli.calling import call
-from tailrace.cli.joined import keep
 from tailrace.cli.reached import kept
 from tailrace.errors import BadInput
 from tailrace.server.api import Me
 from tailrace.server.lock import Owner
+from tailrace.server.secretfile import keep
 from tailrace.worker.joining import BadJoin, Join, parse, read
 
 

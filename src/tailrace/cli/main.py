@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "reproduce": "Run one task here in the foreground, as it was run.",
     "explain": "Say why a bag, a task or a host is as it is.",
     "hosts": "List the machines that worked here.",
+    "pools": "Show where machines come from, and check that they do.",
     "report": "Write the HTML report of a bag.",
     "serve": "Serve a group: others submit bags, machines elsewhere join.",
     "login": "Keep the server that commands ask.",

@@ -1,158 +1,127 @@
-"""Pools of this machine as settings describe them: `[pools.spot]`, in the words of scenarios.
-
-`price`, `unit`, `minimum`, `max`, `lease`, `reliable`, `startup`, `up`, `notice`, `speed`, `cores`,
-`memory`, `gpus` and `has` mean what they mean in a scenario, so that a pool can be copied from one
-to the other; `seed` is that of all that is drawn.
-"""
+"""`tailrace pools`: where machines come from, whether they come, and those nobody knows of."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
+import click
 import msgspec
 
-from tailrace.bag.tables import Table, meant
-from tailrace.errors import BadInput
-from tailrace.pools.terms import Billing
+from tailrace.cli import place, screen, settings
+from tailrace.errors import BadInput, Exit, TailraceError
 from tailrace.quantities import show_duration
+from tailrace.server.bills import price
+from tailrace.server.command_pool import AnyPool, CommandPool
+from tailrace.server.poolfacts import Known, Orphan
 
-if TYPE_CHECKING:
-    from tailrace.pools.rehearsal import Rehearsal
-    from tailrace.simulation.laws import Law
-    from tailrace.simulation.scenario import Machines
-
-KEYS = ("driver", "max", "price", "unit", "minimum", "lease", "reliable", "cores", "memory",
-        "gpus", "has", "startup", "up", "notice", "speed", "seed", "silent_after", "late_results",
-        "min_timeout")  # fmt: skip
+HEAD = ("pool", "driver", "machines", "standing", "price", "lease", "reliable", "trouble")
+NUMBERS = ("machines", "standing")
+ORPHANS = ("pool", "machine", "whose")
 
 
-class Described(msgspec.Struct, frozen=True):
-    """One pool, read and checked."""
+@click.group(
+    invoke_without_command=True,
+    epilog="Examples: `tailrace pools` · `tailrace pools check cluster` · "
+    "`tailrace pools --orphans --stop`",
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--orphans", is_flag=True, help="Machines that stand, and that no lease knows.")
+@click.option("--stop", is_flag=True, help="With --orphans: stop those that were ours.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool, orphans: bool, stop: bool) -> int:
+    """Show the pools there are, and the machines that stand.
 
-    machines: Machines
-    cores: int | None  # None: as the setting says
-    seed: int
-
-    @property
-    def has(self) -> dict[str, int]:
-        """What else it says of each machine."""
-        return self.machines.has
-
-    @property
-    def name(self) -> str:
-        return self.machines.terms.name
-
-
-Pools = dict[str, Described]
-
-
-def read_pools(tables: Table, folder: Path) -> Pools:
-    """All that stand below `[pools]`; laws may name files of `folder`."""
-    found: Pools = {}
-    for name, value in tables.items():
-        if not isinstance(value, dict):
-            label = tables.label(name)
-            raise tables.bad(name, f"{label} is not a table", f"write [{label}], and max = 2 there")
-        path = (*tables.path, name)
-        table = Table({"max": 1, **value}, tables.origin, path)
-        _refuse_others(table, value)
-        found[name] = _described(table, folder)
-    return found
+    Pools are described in `pools.toml`. `check NAME` starts one worker in a pool, runs one task
+    there, and says at each step what is wrong.
+    """
+    if stop and not orphans:
+        raise BadInput("--stop without --orphans", remedy="Add --orphans: they are stopped.")
+    if ctx.invoked_subcommand is not None:
+        return 0
+    pools, known = settings.pools(settings.load({}, Path.cwd())), Known(_runs())
+    if orphans:
+        return _orphans([one for one in pools if isinstance(one, CommandPool)], known, stop)
+    told = [_told(pool, known) for pool in pools]
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
+    else:
+        screen.print_table(screen.table(HEAD, [_row(one) for one in told], NUMBERS))
+    return 0
 
 
-def _refuse_others(table: Table, keys: Iterable[str]) -> None:
-    """Scenarios have more words, for what real machines do by themselves or cannot do."""
-    for key in keys:
-        if key not in KEYS:
-            remedy = f"{meant(key, KEYS)}a pool of this machine takes {', '.join(KEYS)}"
-            raise table.bad(key, f"unknown key {table.label(key)}", remedy)
+def _runs() -> Path:
+    """The nearest that are there, or those that would be made here."""
+    try:
+        return place.nearest()
+    except BadInput:
+        return place.for_run(Path.cwd())
 
 
-def _described(table: Table, folder: Path) -> Described:
-    from tailrace.simulation.laws import Place
-    from tailrace.simulation.reading import read_pool
-
-    _name(table)
-    table.choice("driver", ("local",), "local")
-    if table.peek("max") == 0:
-        remedy = "give max = 1 or more, or remove the pool"
-        raise table.bad("max", f"pool {table.path[-1]} has no machines", remedy)
-    cores_given = "cores" in table
-    seed = table.take("seed", int) or 0
-    machines = read_pool(table, Place(table.origin, (), folder))
-    return Described(machines, machines.cores if cores_given else None, seed)
+def _told(pool: AnyPool, known: Known) -> dict[str, Any]:
+    terms, leases = pool.terms, known.of(pool.terms.name)
+    return {
+        "pool": terms.name, "driver": terms.driver, "machines": terms.max,
+        "standing": leases.standing, "price": price(terms.billing), "lease_us": terms.lease_us,
+        "reliable": terms.reliable, "trouble": leases.trouble,
+    }  # fmt: skip
 
 
-def _name(table: Table) -> None:
-    """It is the name of a folder, and an argument of workers."""
-    name = str(table.path[-1])
-    if not name.replace("-", "").replace("_", "").isalnum() or name.startswith("-"):
-        remedy = "use letters, digits, - and _"
-        raise table.origin.bad(table.path, f"{name!r} is not a name of a pool", remedy)
+def _row(told: dict[str, Any]) -> tuple[object, ...]:
+    lease, reliable = show_duration(told["lease_us"]), "yes" if told["reliable"] else "no"
+    shown = {**told, "lease": lease, "reliable": reliable, "trouble": told["trouble"] or "none"}
+    return tuple(shown[name] for name in HEAD)
 
 
-def rehearsal(pool: Described) -> Rehearsal:
-    """What is drawn depends on the seed, the pool and the number of the lease alone."""
-    from tailrace.pools.rehearsal import Rehearsal
-
-    machines, failures = pool.machines, pool.machines.failures
-    draw = partial(_drawn, pool)
-    return Rehearsal(
-        startup_us=_duration(partial(draw, "startup", machines.startup)),
-        life_us=_for_good if failures is None else _duration(partial(draw, "up", failures.here)),
-        notice_us=None if failures is None else failures.notice_us,
-        speed=partial(draw, "speed", machines.speed),
-    )
-
-
-def _drawn(pool: Described, what: str, law: Law, lease: int) -> float:
-    from tailrace.simulation.draws import Streams
-
-    uniform = Streams(pool.seed).stream(what, pool.name).array(1, lease)
-    return float(law.draw(uniform).item(0))
-
-
-def _duration(draw: Callable[[int], float]) -> Callable[[int], int]:
-    def microseconds(lease: int) -> int:
-        return round(min(max(draw(lease), 0.0), 1e9) * 1_000_000)
-
-    return microseconds
+def _orphans(pools: list[CommandPool], known: Known, stop: bool) -> int:
+    """A pool that does not answer keeps none of the others from being looked at."""
+    found: list[tuple[CommandPool, Orphan]] = []
+    code = Exit.OK
+    for pool in pools:
+        try:
+            found += [(pool, orphan) for orphan in known.orphans(pool)]
+        except TailraceError as error:
+            code = Exit.SERVER
+            click.echo(f"tailrace: pool {pool.terms.name}: {error}", err=True)
+    if not found and code is Exit.OK:
+        click.echo("Every machine that stands is known to a lease.")
+    elif found:
+        rows = [(one.pool, one.name, _whose(one)) for _, one in found]
+        screen.print_table(screen.table(ORPHANS, rows))
+    for pool, orphan in found if stop else []:
+        code = max(code, _stop(pool, known, orphan))
+    return int(code)
 
 
-def _for_good(lease: int) -> int | None:
-    return None
+def _whose(orphan: Orphan) -> str:
+    return "another folder's" if orphan.lease is None else f"ours: lease {orphan.lease} is over"
 
 
-def describe(pool: Described) -> str:
-    """`2 machines, 0.03 USD per hour, 1 core, fails`."""
-    terms, failures = pool.machines.terms, pool.machines.failures
-    parts = [f"{terms.max} machine{'s' * (terms.max != 1)}", _price(terms.billing)]
-    parts += [] if pool.cores is None else [f"{pool.cores} core{'s' * (pool.cores != 1)} each"]
-    startup = pool.machines.startup.mean()
-    parts += [f"start-up {_seconds(startup)} on average"] if startup else []
-    if failures is not None:
-        parts.append(f"fails after {_seconds(failures.here.mean())} on average")
-    parts += [] if terms.reliable else ["not reliable"]
-    return ", ".join(parts)
+def _stop(pool: CommandPool, known: Known, orphan: Orphan) -> Exit:
+    if orphan.lease is None:
+        return Exit.OK
+    try:
+        known.stop(pool, orphan)
+    except TailraceError as error:
+        click.echo(f"tailrace: {error}", err=True)
+        return Exit.SERVER
+    click.echo(f"{orphan.name} is told to end.")
+    return Exit.OK
 
 
-def _seconds(mean: float) -> str:
-    return show_duration(round(mean * 1000) * 1000) if math.isfinite(mean) else "a long time"
+@command.command("check", epilog="Example: `tailrace pools check cluster --within 10m`")
+@click.argument("name")
+@click.option("--within", default="2m", show_default=True, metavar="TIME",
+              help="So long a machine may take until it calls.")  # fmt: skip
+@click.option("--address", default="127.0.0.1", metavar="A",
+              help="Where to listen for it; any but loopback speaks TLS.")  # fmt: skip
+@click.option("--port", type=int, default=0, metavar="P", help="0: any free.")
+def check(name: str, within: str, address: str, port: int) -> int:
+    """Start one worker in the pool NAME, run one task, and say what is wrong at each step."""
+    from tailrace.cli.checking import check_pool
 
-
-def _price(billing: Billing) -> str:
-    from tailrace.server.bills import price
-
-    return price(billing)
-
-
-def refuse_unknown(names: tuple[str, ...], pools: list[str], bad: Callable[..., BadInput]) -> None:
-    """A bag that waits for a pool that is not there waits for ever."""
-    for name in names:
-        if name not in pools:
-            remedy = f"the pools are {', '.join(pools)}; tailrace.toml describes more"
-            raise bad(f"there is no pool {name!r}", remedy)
+    found = {pool.terms.name: pool for pool in settings.pools(settings.load({}, Path.cwd()))}
+    if name not in found:
+        remedy = f"The pools are {', '.join(found)}; pools.toml describes more."
+        raise BadInput(f"there is no pool {name!r}", remedy=remedy)
+    return check_pool(found[name], within, address, port)

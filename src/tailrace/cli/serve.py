@@ -11,7 +11,6 @@ from tailrace.cli import place, settings
 from tailrace.cli.logform import FORMS, begin
 from tailrace.errors import BadInput
 from tailrace.server.door import LOOPBACK, Door, refuse_open
-from tailrace.server.local_pool import LocalPool
 
 PORT = 8600
 
@@ -56,7 +55,7 @@ def command(folder: Path | None, systemd: bool, **options: Any) -> int:
     from tailrace.cli.service import serve
     from tailrace.server.serving import Serving
 
-    pools = settings.pools(loaded) if options["local"] else tuple[LocalPool, ...]()
+    pools = settings.served_pools(loaded, local=options["local"])
     server = Serving(
         runs, pools, door, journal=loaded.journal, store=loaded.store, notify=loaded.notify
     )

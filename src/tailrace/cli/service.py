@@ -8,7 +8,7 @@ import signal
 
 from tailrace.cli.hints import hint
 from tailrace.errors import Exit
-from tailrace.server.local_pool import LocalPool
+from tailrace.server.command_pool import AnyPool
 from tailrace.server.serving import Serving
 
 log = logging.getLogger("tailrace.serve")
@@ -66,7 +66,7 @@ class Service:
             self._server.kill()
 
 
-def serve(server: Serving, pools: tuple[LocalPool, ...], *, until_idle: bool) -> int:
+def serve(server: Serving, pools: tuple[AnyPool, ...], *, until_idle: bool) -> int:
     folder = server.world.folder
     if not pools:
         join = hint("tokens add NAME --pool", folder)

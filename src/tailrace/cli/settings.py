@@ -2,7 +2,8 @@
 
 A flag stands above the environment (`TAILRACE_CORES`), that above the bag file's `[settings]`, that
 above the nearest `tailrace.toml` upwards, that above the user's own file
-(`$XDG_CONFIG_HOME/tailrace/config.toml`), that above the default.
+(`$XDG_CONFIG_HOME/tailrace/config.toml`), that above the default. Pools have a file of their own,
+`pools.toml`, beside each of the last two and above it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from msgspec.structs import replace
 
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.textfile import read_text
-from tailrace.cli.pools import Described, Pools, read_pools, rehearsal
+from tailrace.cli.poolsfile import Described, Pools, read_pools, rehearsal
 from tailrace.cli.setting import SETTINGS, Setting
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing, Pool
 from tailrace.quantities import duration_us, money
-from tailrace.server.local_pool import Capacity, LocalPool
+from tailrace.server.capacity import Capacity
+from tailrace.server.command_pool import AnyPool, CommandPool
+from tailrace.server.local_pool import LocalPool
 
 PROJECT = "tailrace.toml"
+POOLS_FILE = "pools.toml"
 DEFAULT = "default"
 LOCAL = "local"  # the pool of this machine
 POOLS = "pools"  # a table of tables, so that it is in files alone
@@ -41,7 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     store: str  # a URL; '': a file of the folder
     color: str
     report: bool | None  # None: when the run was long enough to be worth it
-    pools: Pools  # of this machine; none: it is one machine, as it is
+    pools: Pools  # that are described; none: this machine, as it is
     origins: dict[str, str]
 
     def origin(self, name: str) -> str:
@@ -82,7 +86,7 @@ def gather(flags: Mapping[str, Any], folder: Path, bag_file: Path | None = None)
 Agreed = Callable[[str], Billing | None]  # of a pool: its terms when the bag ran last
 
 
-def pools(settings: Settings, agreed: Agreed = lambda pool: None) -> tuple[LocalPool, ...]:
+def pools(settings: Settings, agreed: Agreed = lambda pool: None) -> tuple[AnyPool, ...]:
     """Those that are described; else this machine, as it is. What was agreed when a bag ran last
     holds until its owner says otherwise where he stands."""
     if not settings.pools:
@@ -91,16 +95,28 @@ def pools(settings: Settings, agreed: Agreed = lambda pool: None) -> tuple[Local
     if settings.said_now("price"):
         remedy = f"give each its price in {settings.origin(POOLS)}, or remove the pools there"
         raise BadInput("a price for this machine, which is described as pools", remedy=remedy)
-    return tuple(_rehearsed(one, settings, agreed(one.name)) for one in settings.pools.values())
+    return tuple(_pool(one, settings, agreed(one.name)) for one in settings.pools.values())
 
 
-def _rehearsed(pool: Described, settings: Settings, agreed: Billing | None) -> LocalPool:
-    terms = replace(pool.machines.terms, driver="local")
+def served_pools(settings: Settings, *, local: bool) -> tuple[AnyPool, ...]:
+    """Of a server that stays: this machine works only if that is said."""
+    found = [one for one in pools(settings) if local or isinstance(one, CommandPool)]
+    if local and not any(isinstance(one, LocalPool) for one in found):
+        found += pools(replace(settings, pools={}))
+    return tuple(found)
+
+
+def _pool(pool: Described, settings: Settings, agreed: Billing | None) -> AnyPool:
+    driver = "local" if pool.commands is None else "command"
+    terms = replace(pool.machines.terms, driver=driver)
     if agreed is not None:
         terms = replace(terms, billing=agreed)
+    more = {name: amount for name, amount in pool.has.items() if name != "memory"}
+    if pool.commands is not None:
+        capacity = Capacity(pool.cores, pool.has.get("memory"), more)
+        return CommandPool(terms, pool.commands, capacity)
     cores = settings.cores if pool.cores is None else pool.cores
     memory = pool.has.get("memory", settings.memory)
-    more = {name: amount for name, amount in pool.has.items() if name != "memory"}
     return LocalPool(terms, Capacity(cores, memory, more), rehearsal(pool))
 
 
@@ -135,7 +151,10 @@ def _layers(flags: Mapping[str, Any], folder: Path, bag_file: Path | None) -> It
 
 def files(folder: Path) -> list[Path]:
     """The files that are read, the strongest first."""
-    return [path for path in (_project(folder), user_file()) if path is not None and path.exists()]
+    mine = user_file()
+    above = (_nearest(folder, POOLS_FILE), _nearest(folder, PROJECT))
+    found = (*above, mine.with_name(POOLS_FILE), mine)
+    return [path for path in found if path is not None and path.exists()]
 
 
 def user_file() -> Path:
@@ -143,9 +162,9 @@ def user_file() -> Path:
     return Path(config).expanduser() / "tailrace" / "config.toml"
 
 
-def _project(folder: Path) -> Path | None:
+def _nearest(folder: Path, name: str) -> Path | None:
     start = folder.resolve()
-    above = (place / PROJECT for place in (start, *start.parents))
+    above = (place / name for place in (start, *start.parents))
     return next((path for path in above if path.exists()), None)
 
 
@@ -181,17 +200,20 @@ def _from_bag(path: Path) -> Layer:
     text = read_text(path, str(path))
     origin = Origin(str(path), text)
     table = Table(read_toml(text, str(path)), origin).table("settings")
-    return _from_table(table, ("settings",), path.absolute().parent)
+    return _from_table(table, ("settings",), path.absolute().parent, tuple(SETTINGS.values()))
 
 
 def _from_file(path: Path) -> Layer:
     text = read_text(path, str(path))
     table = Table(read_toml(text, str(path)), Origin(str(path), text))
-    return _from_table(table, (), path.absolute().parent)
+    known = () if path.name == POOLS_FILE else tuple(SETTINGS.values())
+    return _from_table(table, (), path.absolute().parent, known)
 
 
-def _from_table(table: Table, above: tuple[str, ...], folder: Path) -> Layer:
-    found = dict(_taken(table, SETTINGS.values(), above))
+def _from_table(
+    table: Table, above: tuple[str, ...], folder: Path, known: tuple[Setting, ...]
+) -> Layer:
+    found = dict(_taken(table, known, above))
     if POOLS in table:
         place = table.bad(POOLS, "")  # knows file and line
         read = read_pools(table.table(POOLS), folder)

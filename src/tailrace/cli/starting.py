@@ -16,7 +16,7 @@ from tailrace.bag.needs import fits, lacking
 from tailrace.cli import place, settings
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.live import view_for
-from tailrace.cli.pools import refuse_unknown
+from tailrace.cli.poolsfile import refuse_unknown
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.cli.screen import plain
 from tailrace.errors import BadInput, Exit, StoreBusy
@@ -24,10 +24,11 @@ from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
 from tailrace.report.words import count, duration
 from tailrace.scheduler.rows import BagPhase
+from tailrace.server.command_pool import AnyPool
 from tailrace.server.embedded import Embedded
 from tailrace.server.local_pool import LocalPool
 
-Pools = tuple[LocalPool, ...]
+Pools = tuple[AnyPool, ...]
 REPORT_AFTER_S = 10.0
 OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False}  # of a plain run
 
@@ -53,7 +54,8 @@ def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
     is refused before."""
     if _currencies(bag, pools):
         return
-    where = "--price '0.10 {}/h'" if pools[0].rehearsal is None else "`tailrace config`"
+    described = not isinstance(pools[0], LocalPool) or pools[0].rehearsal is not None
+    where = "`tailrace config`" if described else "--price '0.10 {}/h'"
     for unit, micros in bag.spec.budget.items():
         told = f"this machine costs nothing, so that the budget of {show_money(unit, micros)}"
         say(f"{told} does not bind; see {where.format(unit)}")
@@ -176,8 +178,8 @@ def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
     refuse_unknown(bag.spec.pools, names, lambda *told: _bad(bag, ("pools",), *told))
     _refuse_unbound(bag, pools)
     needs, admitted = bag.spec.needs, [p for p in pools if _admits(bag, p.terms.name)]
-    there = [_capacity(bag, pool) for pool in admitted]
-    if any(fits(needs, amounts) for amounts in there):
+    there = [_capacity(bag, pool) for pool in admitted if _is_known(pool)]
+    if len(there) < len(admitted) or any(fits(needs, amounts) for amounts in there):
         return
     most = max(there, key=lambda amounts: amounts["cores"])
     lacks = next(name for name, amount in needs.items() if most.get(name, 0) < amount)
@@ -190,7 +192,12 @@ def _admits(bag: Bag, pool: str) -> bool:
     return not bag.spec.pools or pool in bag.spec.pools
 
 
-def _capacity(bag: Bag, pool: LocalPool) -> dict[str, int]:
+def _is_known(pool: AnyPool) -> bool:
+    """What a machine elsewhere has is known when it calls, unless it was said."""
+    return isinstance(pool, LocalPool) or pool.capacity.cores is not None
+
+
+def _capacity(bag: Bag, pool: AnyPool) -> dict[str, int]:
     from tailrace.worker.machine import capacity
 
     given = pool.capacity

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from tailrace.errors import ServerError
+
 Gone = Callable[[int, str], None]  # a lease, and why
+
+
+class NotStarted(ServerError):
+    """A start that cannot have taken effect: nothing need be stopped."""
 
 
 class Driver(Protocol):

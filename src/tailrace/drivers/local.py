@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tailrace.drivers.driver import Gone
+from tailrace.drivers.logs import last_line
 from tailrace.errors import ServerError
 
 KILL_AFTER_S = 10.0
@@ -117,7 +118,8 @@ class LocalDriver:
         if code == 0:
             return "" if worker.told_to_end else "its worker ended"
         how = f"killed by signal {-code}" if code < 0 else f"exit {code}"
-        return f"its worker ended ({how}){_last_line(self._folder / str(worker.place) / 'log')}"
+        last = last_line(self._folder / str(worker.place) / "log")
+        return f"its worker ended ({how})" + (f": {last}" if last else "")
 
     def renew(self, lease: int, ends_us: int) -> None:
         """No worker here knows its end: the server stops it then, or the pipe does."""
@@ -162,13 +164,3 @@ def _signal(worker: Worker, number: int) -> None:
     worker.told_to_end = True
     if worker.process.poll() is None:
         worker.process.send_signal(number)
-
-
-def _last_line(log: Path) -> str:
-    try:
-        with open(log, "rb") as file:
-            file.seek(max(file.seek(0, os.SEEK_END) - 4096, 0))
-            lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    except OSError:
-        return ""
-    return f": {lines[-1]}" if lines else ""

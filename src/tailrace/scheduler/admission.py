@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailrace.bag.needs import Amounts, fits, less
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import brakes, fleet, others
+from tailrace.scheduler import brakes, fleet, lifetimes, others
 from tailrace.scheduler.bundling import held_at_most
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State, Trouble
@@ -34,7 +34,7 @@ def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
     ahead of an earlier one, which would then wait until all of that is done; and of a bag that may
     have only so many under way, one that waits on a busy host would keep an idle one from work.
     """
-    if not host.able:
+    if not host.able or (host.ends_us is not None and not lifetimes.fits(state, bag, host)):
         return 0
     trial = bag.trials.get(host.kind, brakes.UNTRIED)
     if host.probing or (trial is not None and bag.terms.trial_us):
@@ -62,7 +62,7 @@ def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
     if not bag.may_begin:
         return False
     tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
-    return tried and fits_beside(state, host, bag.terms.needs)
+    return tried and fits_beside(state, host, bag.terms.needs) and lifetimes.fits(state, bag, host)
 
 
 def goes_ahead(bag: Bag, host: Host) -> bool:

@@ -7,6 +7,7 @@ changes; each event has one short function here, the rules stand in the modules 
     openings   the open offers
     offers     who takes them
     admission  what may go where
+    lifetimes  what ends before its machine does
     bundling   how much a host may hold
     dispatch   the life of an attempt and the end of a task
     endings    an attempt has ended: live, late, expired
@@ -197,6 +198,7 @@ def host_seen(state: State, event: HostSeen) -> None:
     row = HostRow(event.host, event.pool, event.kind, event.capacity, event.lease,
                   speed=event.speed)  # fmt: skip
     host = fleet.seen(state, row)
+    host.ends_us = event.ends_us
     state.out.append(Remember(host.row()))
     if event.lease is not None:
         leases.up(state, event.lease, event.host)

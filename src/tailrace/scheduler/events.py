@@ -77,6 +77,7 @@ class HostSeen(Event, frozen=True):
     capacity: dict[str, int]
     lease: int | None = None
     speed: float = 1.0  # beside other hosts, by whatever measure its world has
+    ends_us: int | None = None  # when its machine ends, whoever wants it longer; None: not known
 
 
 class Offer(Event, frozen=True):

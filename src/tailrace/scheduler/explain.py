@@ -6,7 +6,7 @@ from tailrace.bag import strategies
 from tailrace.bag.needs import describe, lacking
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
-from tailrace.scheduler import brakes, doubts, fleet, money, others, progress
+from tailrace.scheduler import brakes, doubts, fleet, lifetimes, money, others, progress
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
@@ -120,8 +120,15 @@ def _awaited(state: State, bag: Bag, now: int) -> list[str]:
     for pool, after in state.asked_after_us.items():
         if after > now and (not bag.terms.pools or pool in bag.terms.pools):
             wait = (after - now) / 1e6
-            lines.append(f"Pool {pool} is asked again in {wait:.1f} s: its workers died at start.")
+            told = f"Pool {pool} is asked again in {wait:.1f} s: its workers died at start"
+            lines.append(f"{told}{_last_words(state, pool)}.")
     return lines
+
+
+def _last_words(state: State, pool: str) -> str:
+    """Why the lease went that was lost last."""
+    rows = [state.leases[lease] for lease in reversed(state.gone)]
+    return next((f" ({row.why})" for row in rows if row.pool == pool and row.why), "")
 
 
 def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
@@ -140,6 +147,8 @@ def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
         return "it was excluded, and is being probed with one task"
     if doubts.held_back(state, bag, host):
         return _in_doubt(bag, host)
+    if not lifetimes.fits(state, bag, host):
+        return lifetimes.why_not(state, bag, host)
     if host.live:
         return f"holds {_attempts(len(host.live))}"
     if host.offer is None:
@@ -244,4 +253,6 @@ def _why_not_here(state: State, bag: Bag, host: Host) -> str:
         return f"its trial task on hosts of kind {host.kind} is out"
     if doubts.held_back(state, bag, host):
         return _in_doubt(bag, host)
+    if not lifetimes.fits(state, bag, host):
+        return lifetimes.why_not(state, bag, host)
     return lacking(bag.terms.needs, host.capacity) or "its waiting tasks avoid this host"

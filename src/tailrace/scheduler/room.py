@@ -10,7 +10,7 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from tailrace.bag.needs import Amounts, less, times
-from tailrace.scheduler import doubts, fleet, others
+from tailrace.scheduler import doubts, fleet, lifetimes, others
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import Bag, Host, State
 
@@ -54,7 +54,9 @@ class Room:
     def on_reliable(self) -> int:
         """For what replication wants there."""
         kind = Kind(None, failed=True, reliable=True)
-        return sum(self._free(host, kind) for host in self._hosts if host.reliable)
+        hosts = [host for host in self._hosts if host.reliable]
+        fit = [host for host in hosts if lifetimes.fits(self._state, self._bag, host)]
+        return sum(self._free(host, kind) for host in fit)
 
     def _another(self, group: Group) -> bool:
         needs = dict(group.needs) if group.needs else None
@@ -72,6 +74,8 @@ class Room:
 
     def _may_send(self, host: Host) -> bool:
         state, bag = self._state, self._bag
+        if not lifetimes.fits(state, bag, host):
+            return False
         return bag.replication is None or bag.replication.admits_first(state, bag, host.reliable)
 
     def _free(self, host: Host, kind: Kind) -> int:

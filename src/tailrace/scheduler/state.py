@@ -217,8 +217,8 @@ def _numbers(permutation: bytes | None) -> array[int] | None:
 
 class Host:
     __slots__ = (
-        "able", "booked", "capacity", "excluded_until_us", "exclusions", "grown", "id", "kind",
-        "lease", "live", "offer", "offered", "plain", "pool", "present", "probe", "probing",
+        "able", "booked", "capacity", "ends_us", "excluded_until_us", "exclusions", "grown", "id",
+        "kind", "lease", "live", "offer", "offered", "plain", "pool", "present", "probe", "probing",
         "proven", "reliable", "retired", "speed", "succeeded", "unable", "whole", "why",
     )  # fmt: skip
 
@@ -230,6 +230,7 @@ class Host:
         self.whole = row.capacity  # when it was at work
         self.lease = row.lease
         self.speed = row.speed
+        self.ends_us: int | None = None  # as its worker says: known again when it has called
         self.succeeded = row.succeeded
         self.booked = row.booked
         self.exclusions = row.exclusions

@@ -53,6 +53,7 @@ from tailrace.server.protocol import (
 from tailrace.server.store import Store
 
 SCAN_US = SECOND_US  # how often silence is looked for
+SAME_END_US = 5 * SECOND_US
 REMIND_US = 2 * SECOND_US  # a worker that still holds what it was told to drop is told again
 
 
@@ -67,7 +68,9 @@ class Session:
     """What is known of a worker between its calls. `number` is durable, and so is `seq` as far as
     a call was told to start something: no older call can deny having heard of that."""
 
-    __slots__ = ("about", "facts", "first_us", "gone", "host", "number", "seen_us", "seq", "told")
+    __slots__ = (
+        "about", "ends_us", "facts", "first_us", "gone", "host", "number", "seen_us", "seq", "told",
+    )  # fmt: skip
 
     def __init__(
         self, host: str, number: int, seq: int, about: bytes, first_us: int, seen_us: int
@@ -81,6 +84,7 @@ class Session:
         self.facts: HostSeen | None = None  # as the scheduler was told
         self.gone = False  # the scheduler was told that it is silent
         self.told: dict[int, int] = {}  # attempts it was told to drop, and when
+        self.ends_us: int | None = None  # of its lease, as it was told
 
 
 class Released(msgspec.Struct):
@@ -227,7 +231,7 @@ class Desk:
             session = Session(request.host, request.session, request.seq, b"{}", now, now)
             self._sessions[request.host] = session
         seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease,
-                        request.speed)  # fmt: skip
+                        request.speed, _end(request, session.facts, now))  # fmt: skip
         told = session.facts == seen and not session.gone and session.number == request.session
         session.number, session.seq, session.seen_us = request.session, request.seq, now
         session.gone = False
@@ -329,10 +333,15 @@ class Desk:
         live = self.scheduler.state.hosts[call.request.host].live
         if self._stop(call.request) is not None:
             return True
-        if any(number not in call.held for number in live):
+        if any(number not in call.held for number in live) or self._is_renewed(call.request):
             return True
         told = self._sessions[call.request.host].told
         return any(now >= told.get(number, 0) + REMIND_US for number in self._to_drop(call))
+
+    def _is_renewed(self, request: WorkRequest) -> bool:
+        told = self._sessions[request.host].ends_us
+        lease = self.scheduler.state.leases.get(request.lease or 0)
+        return told is not None and lease is not None and lease.ends_us != told
 
     def _to_drop(self, call: Call) -> list[int]:
         live = self.scheduler.state.hosts[call.request.host].live
@@ -396,7 +405,15 @@ class Desk:
         shared = {str(bag): self._content.shared(bag) for bag in bags}
         contact = self._contact_s(request.pool)
         stop = self._stop(request)
-        return WorkReply(request.seq, start, shared, drop, [], call.ack, contact, stop)
+        ends_s = self._lease_left_s(request, now)
+        return WorkReply(request.seq, start, shared, drop, [], call.ack, contact, stop, ends_s)
+
+    def _lease_left_s(self, request: WorkRequest, now: int) -> float | None:
+        lease = self.scheduler.state.leases.get(request.lease or 0)
+        if lease is None:
+            return None
+        self._sessions[request.host].ends_us = lease.ends_us
+        return max(lease.ends_us - now, 0) / SECOND_US
 
     def _start(self, attempt: Attempt) -> Start:
         task = self._content.task(attempt.bag, attempt.index)
@@ -429,6 +446,16 @@ class Desk:
         if lease is None:
             return f"lease {request.lease} is over"
         return None if lease.state in STANDING else f"lease {request.lease} is over: {lease.why}"
+
+
+def _end(request: WorkRequest, before: HostSeen | None, now: int) -> int | None:
+    """When its machine ends. It tells how long it has, and calls take their time: nearly the same
+    is the same."""
+    if request.ends_s is None:
+        return None
+    ends = now + round(request.ends_s * SECOND_US)
+    known = before.ends_us if before is not None else None
+    return known if known is not None and abs(ends - known) < SAME_END_US else ends
 
 
 def _is_new(attempt: Attempt, told: WorkProgress) -> bool:

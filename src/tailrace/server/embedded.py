@@ -9,8 +9,8 @@ from tailrace.scheduler import state
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.batch import NewBag
+from tailrace.server.command_pool import AnyPool
 from tailrace.server.door import Door
-from tailrace.server.local_pool import LocalPool
 from tailrace.server.serving import Serving
 
 RESTING = (
@@ -31,15 +31,16 @@ class Embedded(Serving):
     def __init__(
         self,
         folder: Path,
-        pools: tuple[LocalPool, ...],
+        pools: tuple[AnyPool, ...],
         *,
         port: int = 0,
+        door: Door | None = None,
         journal: bool = True,
         check: bool = False,
         store: str = "",
         notify: tuple[str, ...] = (),
     ) -> None:
-        door = Door(port=port)
+        door = door or Door(port=port)
         super().__init__(
             folder, pools, door, journal=journal, check=check, store=store, notify=notify
         )

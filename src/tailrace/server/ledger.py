@@ -54,8 +54,8 @@ class Ledger:
             Remember: self._remember,
             Drop: self._drop,
             Acquire: self._driver.append,
-            Renew: self._driver.append,
-            Release: self._release,
+            Renew: self._driver_call,
+            Release: self._driver_call,
             Exclude: self._exclude,
             PauseBag: self._brake,
             StopBag: self._brake,
@@ -205,7 +205,8 @@ class Ledger:
              session.first_us, self._now)
         )  # fmt: skip
 
-    def _release(self, one: Release) -> None:
+    def _driver_call(self, one: Renew | Release) -> None:
+        """Its worker hears of it, too."""
         self._driver.append(one)
         self._touched.update(dict.fromkeys(self._state.on_lease.get(one.lease, {})))
 

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 
-from tailrace.bag.needs import THOUSANDTHS
 from tailrace.drivers.driver import Driver, Gone
 from tailrace.drivers.local import LocalDriver
 from tailrace.drivers.rehearsed import RehearsedDriver
 from tailrace.pools.rehearsal import Rehearsal
 from tailrace.pools.terms import Pool
+from tailrace.server.capacity import Capacity as Capacity
 from tailrace.server.environments import Environments
+from tailrace.server.site import Site
 
 PLAIN = "local"  # the pool there is when none is described
-
-
-class Capacity(msgspec.Struct, frozen=True):
-    """What workers of this machine may use; None: all there is."""
-
-    cores: float | None = None
-    memory: int | None = None
-    more: dict[str, int] = {}  # thousandths of gpus, and of names of the user's own
-
-    def arguments(self) -> list[str]:
-        cores = [] if self.cores is None else ["--cores", f"{self.cores:g}"]
-        memory = [] if self.memory is None else ["--memory", str(self.memory)]
-        more = [word for name, amount in self.more.items() for word in _more(name, amount)]
-        return cores + memory + more
-
-
-def _more(name: str, amount: int) -> list[str]:
-    count = f"{amount / THOUSANDTHS:g}"
-    return ["--gpus", count] if name == "gpus" else ["--has", f"{name}={count}"]
 
 
 class LocalPool(msgspec.Struct, frozen=True):
@@ -41,20 +21,19 @@ class LocalPool(msgspec.Struct, frozen=True):
     capacity: Capacity = Capacity()
     rehearsal: Rehearsal | None = None
 
-    def driver(self, folder: Path, address: str, token: str, gone: Gone) -> Driver:
-        """`folder` is that of the runs."""
+    def driver(self, site: Site) -> Driver:
         if self.rehearsal is None:
-            return self._local(folder, address, token, gone)
-        local = self._local(folder, address, token, lambda lease, why: played.gone(lease, why))
+            return self._local(site, site.gone)
+        local = self._local(site, lambda lease, why: played.gone(lease, why))
         local.keeps_places, local.speed = False, self.rehearsal.speed
-        played = RehearsedDriver(local, self.rehearsal, gone)
+        played = RehearsedDriver(local, self.rehearsal, site.gone)
         return played
 
-    def _local(self, folder: Path, address: str, token: str, gone: Gone) -> LocalDriver:
-        name, workers = self.terms.name, folder / "workers"
+    def _local(self, site: Site, gone: Gone) -> LocalDriver:
+        name, workers = self.terms.name, site.folder / "workers"
         place = workers if name == PLAIN and self.rehearsal is None else workers / name
-        driver = LocalDriver(place, name, address, token, gone)
+        driver = LocalDriver(place, name, site.here.text(), site.token, gone)
         driver.capacity = self.capacity.arguments()
-        kept = Environments(folder)
+        kept = Environments(site.folder)
         driver.before_start = lambda lease: kept.keep(lease, driver.environment)
         return driver

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Executor
 
-from tailrace.drivers.driver import Driver
+from tailrace.drivers.driver import Driver, NotStarted
 from tailrace.scheduler.decisions import Acquire, Release, Renew
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.rows import LeaseRow
@@ -71,6 +71,8 @@ class MachineRoom:
         If that fails too, the lease stays as it is until `list` tells."""
         try:
             driver.start(lease, ends_us)
+        except NotStarted as error:
+            self.gone(lease, str(error))
         except Exception as error:
             driver.stop(lease)
             self.gone(lease, str(error))

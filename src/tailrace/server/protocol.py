@@ -87,6 +87,7 @@ class WorkRequest(msgspec.Struct, frozen=True):
     speed: Annotated[float, msgspec.Meta(gt=0, lt=1e9)] = 1.0
     progress: Annotated[list[WorkProgress], msgspec.Meta(max_length=MOST_PROGRESS)] = []
     known: list[Count] = []  # bags of which it has what all tasks share
+    ends_s: Annotated[float, msgspec.Meta(ge=0, le=1e11)] | None = None  # until its machine ends
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -114,6 +115,7 @@ class WorkReply(msgspec.Struct, frozen=True):
     ack: list[int] = []
     contact_s: float = 20.0
     stop: str | None = None
+    ends_s: float | None = None  # until its lease ends, as far as it is renewed
 
 
 decode_result = msgspec.json.Decoder(WorkResult).decode

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tailrace.server.app import App
+from tailrace.server.command_pool import AnyPool
 from tailrace.server.door import Door
 from tailrace.server.http import http_server
-from tailrace.server.local_pool import LocalPool
 from tailrace.server.lock import Owner
+from tailrace.server.site import Site
 from tailrace.server.world import Parts, World
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Serving:
     def __init__(
         self,
         folder: Path,
-        pools: tuple[LocalPool, ...],
+        pools: tuple[AnyPool, ...],
         door: Door,
         *,
         journal: bool = True,
@@ -57,8 +58,7 @@ class Serving:
     async def __aenter__(self) -> Self:
         world = self.world
         for pool in self._pools:
-            driver = pool.driver(world.folder, self.here.text(), self._token, world.machines.gone)
-            world.machines.drivers[pool.terms.name] = driver
+            world.machines.drivers[pool.terms.name] = pool.driver(self._site())
         world.announce(self._owner())
         self._http = http_server(App(world, self._token), self._door.certificate)
         self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
@@ -68,6 +68,13 @@ class Serving:
 
             self._notifying = Notifying(world, self._notify)
         return self
+
+    def _site(self) -> Site:
+        world, port = self.world, self._sock.getsockname()[1]
+        return Site(
+            world.folder, self.here, self.elsewhere, port, self._token, world.store,
+            world.clock.now(), world.machines.gone,
+        )  # fmt: skip
 
     def _owner(self) -> Owner:
         shown = self._door.certificate

@@ -27,6 +27,7 @@ from tailrace.bag.strategies import admit_strategies
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
+from tailrace.pools.commands import KEYS as COMMANDED
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
 from tailrace.quantities import Price, duration_us, price, price_unit_us, show_duration, size_bytes
 from tailrace.scheduler import strategies
@@ -184,11 +185,13 @@ def read_pool(table: Table, place: Place) -> Machines:
 
 
 def _rehearsed(table: Table) -> None:
-    """What a pool of this machine says beside, so that it can be copied from `tailrace.toml`. Here
+    """What a pool of this machine says beside, so that it can be copied from `pools.toml`. Here
     every machine is simulated, and all is drawn by the seed of the run: of many runs with the seed
     of the pool all would be one."""
-    table.choice("driver", ("local", "simulated"), "simulated")
+    table.choice("driver", ("local", "command", "simulated"), "simulated")
     table.take("seed", int)
+    for key in COMMANDED:
+        table.take(key, str, int)
 
 
 def _terms(table: Table) -> Pool:

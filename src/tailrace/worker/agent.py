@@ -20,7 +20,7 @@ from collections import OrderedDict
 from typing import Any, Collection, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from .effects import Abandon, Call, Effects, Exit, Forget, Json, Kill, Spool, Start
-from .life import Life
+from .life import Life, first
 from .line import BACKOFF_LIMIT, SECOND, Line
 from .results import about_bytes, unstarted, without_content
 from .room import ONE_CORE, Room
@@ -72,10 +72,12 @@ class Agent:
         wait_s: float = 25.0,
         idle_after_s: Optional[float] = None,
         ends_at: Optional[int] = None,
+        lease_ends_at: Optional[int] = None,
         standby: int = 0,
     ) -> None:
         """`identity` holds host, pool, lease, kind, about and speed. Up to `standby` short attempts
-        are started ahead of the capacity: only for an executor that itself waits until they fit."""
+        are started ahead of the capacity: only for an executor that itself waits until they fit.
+        `ends_at` is when its machine ends, whoever wants it longer."""
         self.identity = dict(identity)
         self.session = session
         self.room = Room(capacity)
@@ -87,7 +89,7 @@ class Agent:
         self._tidings = Tidings()
         self._terms: Dict[str, Json] = {}
         self._wait_s = self._contact_s = wait_s
-        self._life = Life(now, idle_after_s, ends_at)
+        self._life = Life(now, idle_after_s, ends_at, lease_ends_at)
         self._standby = standby
         self._lately_us = SECOND  # how long attempts ran, the newest counting most
         self._waiting: "OrderedDict[int, None]" = OrderedDict()  # started beyond the capacity
@@ -114,9 +116,9 @@ class Agent:
         self._tidings.heard()
         if self._at_most is not None and carried:
             self._at_most = None if self._at_most >= PLENTY else 2 * self._at_most
-        self._hear(reply)
+        renewed = self._hear(reply, now)
         self._forget(reply.get("ack") or (), effects)
-        self._judge_answer(carried, any(reply.get(name) for name in NEWS), now)
+        self._judge_answer(carried, renewed or any(reply.get(name) for name in NEWS), now)
         for attempt in reply.get("drop") or ():
             self._drop(attempt, effects)
         for order in reply.get("start") or ():
@@ -209,11 +211,14 @@ class Agent:
 
     # ---- what a reply says --------------------------------------------------------------------
 
-    def _hear(self, reply: Json) -> None:
+    def _hear(self, reply: Json, now: int) -> bool:
+        """Has the end of its lease moved?"""
         self._terms.update(reply.get("bags") or {})
         contact_s = reply.get("contact_s")
         if contact_s:
             self._contact_s = float(contact_s)
+        ends_s = reply.get("ends_s")
+        return ends_s is not None and self._life.lease_ends(now + int(ends_s * SECOND), now)
 
     def _forget(self, acked: Iterable[int], effects: Effects) -> None:
         known = tuple(attempt for attempt in acked if self.kept.pop(attempt, None) is not None)
@@ -398,7 +403,7 @@ class Agent:
         line = self._line
         news = None if self._fresh_since is None else self._news_due(self._fresh_since)
         if line.in_hand is not None:
-            due = news if self._leaving is not None else _first(news, self._tidings.due())
+            due = news if self._leaving is not None else first(news, self._tidings.due())
             return None if due is None else max(due, line.may_be_pushed_aside_at(due))
         if self._leaving is not None and self.running and news is None:
             return None  # the farewell comes when they have ended
@@ -422,7 +427,10 @@ class Agent:
         # What did not fit goes with the next call, made as soon as this one is answered.
         self._fresh_since = now - GATHER if rest else None
         progress = self._tidings.carry(now)
-        effects.append(Call(seq, self._body(seq, results, rest, progress, wait_s)))
+        body = self._body(seq, results, rest, progress, wait_s)
+        if self._life.machine_ends_at is not None:
+            body["ends_s"] = max(self._life.machine_ends_at - now, 0) / SECOND
+        effects.append(Call(seq, body))
 
     def _results_to_send(self) -> Tuple[List[Json], List[int]]:
         results: List[Json] = []
@@ -453,9 +461,3 @@ class Agent:
             wait_s=wait_s,
         )
         return body
-
-
-def _first(one: Optional[int], other: Optional[int]) -> Optional[int]:
-    if one is None or other is None:
-        return other if one is None else one
-    return min(one, other)

@@ -27,10 +27,6 @@ class Caller:
     def __init__(self, join: Join, arrived: Callable[[], None]) -> None:
         """`arrived` is called in the thread when an answer can be taken."""
         self._join = join
-        self._path = urlsplit(join.url).path + "/api/v1/work"
-        self._headers = {"Content-Type": "application/json"}
-        if join.token:
-            self._headers["Authorization"] = f"Bearer {join.token}"
         self._arrived = arrived
         self._changed = threading.Condition()
         self._next: Optional[Tuple[int, bytes, float]] = None
@@ -54,6 +50,10 @@ class Caller:
             elif self._current == seq:
                 self._dropped = True
                 _hang_up(self._connection)
+
+    def turn_to(self, join: Join) -> None:
+        """From the next connection on."""
+        self._join = join
 
     def take(self) -> List[Answer]:
         with self._changed:
@@ -97,7 +97,7 @@ class Caller:
     def _exchange(self, seq: int, body: bytes, wait_s: float) -> Answer:
         connection = self._connect()
         connection.sock.settimeout(wait_s + SLACK_S)
-        connection.request("POST", self._path, body, self._headers)
+        connection.request("POST", self._path(), body, self._headers())
         response = connection.getresponse()
         data = response.read()
         if response.will_close:
@@ -109,6 +109,15 @@ class Caller:
             return Answer(seq, None, None, None, "the answer is no JSON object")
         text = data[:200].decode("utf-8", "replace")
         return Answer(seq, response.status, None, _seconds(response.getheader("Retry-After")), text)
+
+    def _path(self) -> str:
+        return urlsplit(self._join.url).path + "/api/v1/work"
+
+    def _headers(self) -> Dict[str, str]:
+        headers = {"Content-Type": "application/json"}
+        if self._join.token:
+            headers["Authorization"] = f"Bearer {self._join.token}"
+        return headers
 
     def _connect(self) -> Any:
         if self._connection is None:

@@ -10,13 +10,13 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
-from . import machine, tree
+from . import batch, machine, tree
 from .agent import Agent
 from .caller import Answer, Caller
 from .effects import Abandon, Call, Effects, Forget, Kill, Spool, Start
 from .folder import Folder
 from .idle import CpuWatch
-from .joining import BadJoin, Join
+from .joining import BadJoin, Join, found
 from .link import KeeperLink
 from .linux import become_subreaper
 from .results import unstarted
@@ -42,7 +42,7 @@ def microseconds() -> int:
 class Client:
     def __init__(self, options: Any, folder: Folder, join: Join) -> None:
         self._options = options
-        self._server = join.url
+        self._join = join
         become_subreaper()
         if folder.used_before():
             self._end_strays(folder)
@@ -80,7 +80,6 @@ class Client:
             "speed": options.speed,
         }
         now = microseconds()
-        ends_at = None if options.lifetime is None else now + int(options.lifetime * 1_000_000)
         return Agent(
             identity,
             amounts,
@@ -88,7 +87,8 @@ class Client:
             self._spool.results,
             now,
             idle_after_s=options.idle_exit,
-            ends_at=ends_at,
+            ends_at=_later(now, _lifetime_s(options.lifetime)),
+            lease_ends_at=_later(now, _until_s(options.ends)),
             standby=STANDBY,
         )
 
@@ -101,7 +101,7 @@ class Client:
         if self._cpu is not None:
             self._keeper.ask_usage(self._cpu.every_s)
         agent = self._agent
-        log(f"{agent.identity['host']} session {agent.session} serves {self._server}")
+        log(f"{agent.identity['host']} session {agent.session} serves {self._join.url}")
         self._do(agent.wake(microseconds()))
         while agent.gone is None and not self._untied:
             self._turn()
@@ -181,8 +181,20 @@ class Client:
             self._in_outage = True
             what = f"status {answer.status} " if answer.status else ""
             log(f"no answer from the server, trying again: {what}{answer.error}")
+        self._look_for_the_server()
         after, why = answer.retry_after_s, answer.error
         self._do(self._agent.call_failed(answer.seq, answer.status, after, now, why))
+
+    def _look_for_the_server(self) -> None:
+        """It may be back at another address: on a home that is shared, its file says where."""
+        try:
+            join = found(self._options.server, self._options.join)
+        except BadJoin:
+            return
+        if join != self._join:
+            log(f"the server is now {join.url}")
+            self._join = join
+            self._caller.turn_to(join)
 
     def _hear_keeper(self) -> None:
         ended = []
@@ -265,6 +277,20 @@ def _without_keeper(attempt: int, begun: bool) -> Json:
     return unstarted(attempt, "cancelled", "not started: the worker's keeper died")
 
 
+def _lifetime_s(given: Optional[float]) -> Optional[float]:
+    """As it was said, or as the batch system has it: whichever comes first."""
+    known = [length for length in (given, batch.left_s()) if length is not None]
+    return min(known) if known else None
+
+
+def _until_s(moment: Optional[float]) -> Optional[float]:
+    return None if moment is None else max(moment - time.time(), 0.0)
+
+
+def _later(now: int, seconds: Optional[float]) -> Optional[int]:
+    return None if seconds is None else now + int(seconds * 1_000_000)
+
+
 def _at_end(fd: int) -> bool:
     try:
         return not os.read(fd, 4096)
@@ -277,12 +303,11 @@ def _at_end(fd: int) -> bool:
 def main(args: Optional[List[str]] = None) -> int:
     from . import options as command
     from .folder import FolderBusy, default
-    from .joining import found
 
     chosen = command.parse(sys.argv[1:] if args is None else args)
     try:
         join = found(chosen.server, chosen.join)
-        return Client(chosen, Folder(chosen.folder or default(join)), join).run()
+        return Client(chosen, Folder(chosen.folder or default(join, chosen.name)), join).run()
     except (BadJoin, FolderBusy, OSError) as error:
         log(str(error))
         return 1

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import time
+from typing import Optional
 
 from .joining import Join
 
@@ -16,12 +17,15 @@ class FolderBusy(Exception):
     """Another worker, or the keeper of one that died, still uses the folder."""
 
 
-def default(join: Join) -> str:
-    """On a disk of this machine, also where homes are shared; one for each server, and ours."""
+def default(join: Join, name: Optional[str] = None) -> str:
+    """On a disk of this machine, also where homes are shared; one for each server, and ours. Where
+    several machines of a batch system are one, each has its name."""
     above = f"/var/tmp/tailrace-worker-{os.getuid()}"
     os.makedirs(above, mode=0o700, exist_ok=True)
     if os.lstat(above).st_uid != os.getuid() or os.path.islink(above):
         raise FolderBusy(f"{above} is somebody else's; name another folder with --folder")
+    if name is not None:
+        return os.path.join(above, os.path.basename(name))
     return os.path.join(above, hashlib.sha256(join.url.encode()).hexdigest()[:12])
 
 

@@ -16,6 +16,9 @@ PACKAGE = "tailrace_worker"
 _MAIN = f"""import os
 import sys
 
+if sys.version_info < (3, 9):
+    sys.exit("tailrace worker: Python 3.9 or newer is needed, this is " + sys.version.split()[0])
+
 from {PACKAGE}.client import main
 
 if __name__ == "__main__":

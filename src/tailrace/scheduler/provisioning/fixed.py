@@ -7,7 +7,7 @@ its task waits. One with a price has those that are at work, and more for what w
 from __future__ import annotations
 
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import demand, fleet
+from tailrace.scheduler import demand, fleet, lifetimes
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.scheduler.state import Bag, State
 
@@ -28,6 +28,13 @@ def wanted(state: State, bag: Bag, pool: Pool, there: list[LeaseRow]) -> int:
         return min(pool.max, bag.terms.count - bag.done.count)
     if demand.exceeds_all_room(state, bag, pool):
         return pool.max
-    idle = dict.fromkeys(row.lease for row in there if not fleet.busy(state, row))
+    idle = dict.fromkeys(row.lease for row in there if _waits(state, bag, row))
     at_work = len(there) - len(idle)
     return min(pool.max, at_work + demand.machines(state, bag, pool, idle))
+
+
+def _waits(state: State, bag: Bag, row: LeaseRow) -> bool:
+    """For a task: neither at work, nor about to end before one could."""
+    hosts = state.on_lease.get(row.lease, {}).values()
+    ends = bool(hosts) and not any(lifetimes.fits(state, bag, host) for host in hosts)
+    return not fleet.busy(state, row) and not ends
