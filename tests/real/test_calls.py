@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.real.served import serving
 
 import tailrace
 from tailrace.errors import BadInput
+from tailrace.server import answering, reading
 from tailrace.server.principals import Kind, Principal
+from tailrace.server.reading import FeedItem
 from tailrace.server.submission import Submission, checked
 
 
@@ -32,12 +35,28 @@ def test_a_server_elsewhere_makes_the_calls(
             with pytest.raises(ValueError, match="thirteen"):
                 next(results)
             pid = executor.submit(os.getpid).result(timeout=60)
+            after = executor.map(half, range(5))
+        assert list(after) == [0.0, 0.5, 1.0, 1.5, 2.0]
         assert pid != os.getpid()
         status, bags = server.ask(ada, "GET", "/api/v1/bags")
-        assert (status, [bag["owner"] for bag in bags]) == (200, ["ada", "ada"])
+        assert (status, [bag["owner"] for bag in bags]) == (200, ["ada"] * 3)
         monkeypatch.setenv("TAILRACE_TOKEN", "wrong")
         with pytest.raises(BadInput, match="does not know your token"):
             tailrace.Executor(server=ada.url).submit(half, 1)
+
+
+def test_the_end_of_a_bag_is_told_also_when_its_results_need_several_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = [("phase", b'{"phase":"cancelled","why":"enough"}')]
+    told += [("settled", b'{"tasks":[[%d,"succeeded"]]}' % n) for n in range(2)]
+    items = [FeedItem(n, 0, kind, msgspec.Raw(body)) for n, (kind, body) in enumerate(told, 1)]
+    monkeypatch.setattr(answering, "MOST_BYTES", 1)
+    monkeypatch.setattr(reading, "reports", lambda _, __, some: [(some[0], "succeeded", b"{  }")])
+    first = answering.answered(None, 1, 0, items)  # type: ignore[arg-type]
+    assert (first.after, len(first.answers), first.over, first.more) == (2, 1, "enough", True)
+    rest = answering.answered(None, 1, 2, items[2:])  # type: ignore[arg-type]
+    assert (rest.after, len(rest.answers), rest.more) == (3, 1, False)
 
 
 @pytest.mark.parametrize("wrong", ["python", "ends", "chunks", "items"])

@@ -32,6 +32,10 @@ class Answers:
     def complete(self) -> bool:
         return len(self._known) == self.count
 
+    def has(self, index: int) -> bool:
+        """`take` would not have to be waited for."""
+        return index in self._rows or self._over is not None
+
     def put(self, rows: Iterable[Row]) -> None:
         with self._changed:
             fresh = [(index, (outcome, body)) for index, outcome, body in rows]
@@ -44,6 +48,8 @@ class Answers:
     def end(self, why: str) -> None:
         """The bag runs no more; what has no answer now will have none."""
         with self._changed:
+            if self._over is not None:
+                return
             self._over = why
             self._changed.notify_all()
             missing = [index for index in range(self.count) if index not in self._known]
@@ -53,7 +59,7 @@ class Answers:
     def wait(self, index: int, until: float | None = None) -> None:
         """Until there is an answer; TimeoutError when the (monotonic) time is over."""
         with self._changed:
-            while index not in self._rows and self._over is None:
+            while not self.has(index):
                 left = None if until is None else until - time.monotonic()
                 if left is not None and left <= 0:
                     raise TimeoutError

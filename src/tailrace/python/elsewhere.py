@@ -51,20 +51,27 @@ class Elsewhere:
     def _follow(self, asked: Submission, answers: Answers, taken: Callable[[int], None]) -> None:
         try:
             told: Submitted = call(self._owner, "POST", "/api/v1/bags", asked, Submitted)
-            taken(told.bag)
-            self._listen(told.bag, answers)
+        except Exception as error:
+            answers.end(str(error))
+            taken(0)
+            return
+        taken(told.bag)
+        try:
+            answers.end(self._listen(told.bag, answers))
         except Exception as error:
             answers.end(str(error))
 
-    def _listen(self, bag: int, answers: Answers) -> None:
-        after = 0
+    def _listen(self, bag: int, answers: Answers) -> str:
+        """Until all is told; why there is no more."""
+        after, over = 0, ""
         while not (answers.complete or self._closed.is_set()):
             told = self._news(bag, after)
             after = told.after
             answers.put((one.task, one.outcome, bytes(one.report)) for one in told.answers)
-            if told.over and not answers.complete:
-                answers.end(told.over)
-                return
+            over = told.over or over
+            if over and not told.more:
+                return over
+        return "the Executor was shut down"
 
     def _news(self, bag: int, after: int) -> Answered:
         """A server that is started again, or cannot commit just now, is waited for."""

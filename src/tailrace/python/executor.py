@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tailrace.errors import BadInput
 from tailrace.python.answers import Answers
+from tailrace.python.bundle import Bundle, Wish
 from tailrace.python.calls import Rules, bag_of
 from tailrace.python.mapping import Mapping
 from tailrace.python.pickling import PROTOCOL, name_of, pickled
@@ -24,23 +25,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 PLENTY = 4 * len(os.sched_getaffinity(0))  # more than the workers of this machine run at once
 GATHER_S = 0.03
-Wish = tuple["Call", str, bytes]  # its function's name, and all of it pickled
-
-
-class Call(Future[Any]):
-    """A future that tells its Executor when it is cancelled."""
-
-    def __init__(self, cancelled: Callable[[], None]) -> None:
-        super().__init__()
-        self._told = cancelled
-
-    def cancel(self) -> bool:
-        """Also while it runs. Its process is ended when all calls of its bag are done or cancelled:
-        a bag can be cancelled, one of its tasks cannot."""
-        was = super().cancel()
-        if was:
-            self._told()
-        return was
 
 
 class Executor(Base):
@@ -71,6 +55,7 @@ class Executor(Base):
         self._handing_in = False
         self._bundles: dict[int, Bundle] = {}  # those under way, by identity
         self._under_way = 0
+        self._maps: weakref.WeakSet[Mapping] = weakref.WeakSet()
         self._rest = threading.Condition(self._guard)
         self._arrived: SimpleQueue[tuple[Bundle, list[int]] | None] = SimpleQueue()
         self._teller: threading.Thread | None = None
@@ -81,10 +66,16 @@ class Executor(Base):
     def usable(self) -> bool:
         return not self._closed and (self._session is None or self._session.alive)
 
+    @property
+    def idle(self) -> bool:
+        """No call is under way, and no `map` will hand in more."""
+        with self._guard:
+            return not self._under_way and not any(one.reads_on for one in list(self._maps))
+
     # ---- calls --------------------------------------------------------------------------------
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        future = Call(self._someone_cancelled)
+        future: Future[Any] = Future()
         with self._guard:
             self._refuse_closed()
         try:
@@ -112,11 +103,15 @@ class Executor(Base):
     ) -> Iterator[T]:
         """Results in the order of the arguments. `chunksize` is not needed: short calls are sent in
         bundles. What the iterables yield is read as far as results have been taken, and some
-        thousands ahead (or `buffersize`)."""
+        thousands ahead (or `buffersize`). Results of calls that were handed in can also be taken
+        after a shutdown, which waits for them."""
         with self._guard:
             self._refuse_closed()
             session = self._begin()
-        return Mapping(session, self._fields, self._runners, fn, iterables, timeout, buffersize)
+        made = Mapping(session, self._answers, self._fields, self._runners, fn, iterables, timeout,
+                       buffersize)  # fmt: skip
+        self._maps.add(made)
+        return made
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         with self._guard:
@@ -126,10 +121,15 @@ class Executor(Base):
         if cancel_futures:
             for future in [*wishes, *(call for bundle in bundles for call in bundle.calls)]:
                 future.cancel()
+            self.give_up_maps()
         if wait:
             self._close()
         else:
             threading.Thread(target=self._close, daemon=True).start()
+
+    def give_up_maps(self) -> None:
+        for one in list(self._maps):
+            one.give_up()
 
     def _close(self) -> None:
         """When all calls under way have ended."""
@@ -160,23 +160,35 @@ class Executor(Base):
     # ---- from wishes to bags ------------------------------------------------------------------
 
     def _hand_in(self) -> None:
-        """All that was wished for becomes one bag; what comes meanwhile goes into the next."""
+        """All that was wished for becomes one bag; what comes meanwhile goes into the next. If that
+        cannot be handed in, its futures say why, and the next is tried."""
+        while (bundle := self._next_bundle()) is not None:
+            try:
+                self._submit(bundle)
+                return
+            except Exception as error:
+                bundle.answers.end(str(error))
+
+    def _next_bundle(self) -> Bundle | None:
         with self._guard:
             wishes, self._wishes = self._wishes, []
             self._handing_in = bool(wishes)
-            session = self._session
-            bundle = Bundle([future for future, _, _ in wishes], self._arrived.put)
-            if wishes:
-                self._bundles[id(bundle)] = bundle
-        if not wishes or session is None:
-            return
-        items = [item for _, _, item in wishes]
-        bag = bag_of(wishes[0][1], b"", items, self._fields, self._runners)
+            if not wishes:
+                return None
+            bundle = Bundle(wishes, self._arrived.put)
+            self._bundles[id(bundle)] = bundle
+            return bundle
+
+    def _submit(self, bundle: Bundle) -> None:
+        session = self._session
+        if session is None:
+            raise RuntimeError("the Executor was shut down")
+        bundle.watch(session.cancel)
+        bag = bag_of(bundle.name, b"", bundle.take_items(), self._fields, self._runners)
         session.submit(bag, bundle.answers, lambda number: self._taken(number, bundle))
 
     def _taken(self, number: int, bundle: Bundle) -> None:
-        bundle.number = number
-        self._drop_unwanted(bundle)
+        bundle.taken(number)
         if self._has_plenty():
             threading.Timer(GATHER_S, self._hand_in).start()
         else:
@@ -194,45 +206,24 @@ class Executor(Base):
         """Callbacks of futures run here: the server does not wait for them."""
         while (told := self._arrived.get()) is not None:
             bundle, indices = told
-            ended = sum(bundle.settle(index) for index in indices)
-            with self._rest:
-                self._under_way -= ended
+            for index in indices:
+                bundle.settle(index)
+            with self._guard:
                 if bundle.left == 0:
                     self._bundles.pop(id(bundle), None)
-                self._rest.notify_all()
+            self._fewer(len(indices))
 
-    def _someone_cancelled(self) -> None:
+    def _answers(self, count: int) -> Answers:
+        """Those of one bag of a map: its calls are under way from now on."""
         with self._guard:
-            bundles = list(self._bundles.values())
-        for bundle in bundles:
-            self._drop_unwanted(bundle)
+            self._refuse_closed()
+            self._under_way += count
+        return Answers(count, lambda _, indices: self._fewer(len(indices)))
 
-    def _drop_unwanted(self, bundle: Bundle) -> None:
-        """A bag of which nobody waits for anything is cancelled, and what runs of it is ended."""
-        session = self._session
-        if session is not None and bundle.number and all(call.done() for call in bundle.calls):
-            session.cancel(bundle.number)
-
-
-class Bundle:
-    """The futures of one bag."""
-
-    def __init__(self, calls: list[Call], arrived: Callable[[Any], None]) -> None:
-        self.calls = calls
-        self.number = 0  # of its bag, once that is stored
-        self.left = len(calls)
-        self.answers = Answers(len(calls), lambda _, indices: arrived((self, indices)))
-
-    def settle(self, index: int) -> bool:
-        """Once for each call; a cancelled one hears nothing."""
-        self.left -= 1
-        call = self.calls[index]
-        if call.set_running_or_notify_cancel():
-            try:
-                call.set_result(self.answers.take(index))
-            except BaseException as error:
-                call.set_exception(error)
-        return True
+    def _fewer(self, ended: int) -> None:
+        with self._rest:
+            self._under_way -= ended
+            self._rest.notify_all()
 
 
 def _workers(count: float | None) -> float | None:
@@ -255,8 +246,11 @@ _open: weakref.WeakSet[Executor] = weakref.WeakSet()
 def _end_all() -> None:
     """As in the standard library, calls under way are waited for when the program ends."""
     for executor in list(_open):
+        executor.give_up_maps()  # nobody is left to take their results
         executor.shutdown()
 
 
+# A child made by fork has none of the threads that would end what its parent began.
+os.register_at_fork(after_in_child=_open.clear)
 # Ahead of `atexit`, when the threads that stop the workers can no longer be started.
 threading._register_atexit(_end_all)  # type: ignore[attr-defined]

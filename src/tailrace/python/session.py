@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -37,7 +38,8 @@ log = logging.getLogger("tailrace.python")
 
 class Session(Protocol):
     def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
-        """`taken` is told the bag's number once it is stored, on the session's thread."""
+        """`taken` is told the bag's number once it is stored, or 0 when it cannot be and `answers`
+        have ended; on the session's thread."""
 
     @property
     def alive(self) -> bool: ...
@@ -56,6 +58,7 @@ class Here:
         self._folder = Path(tempfile.mkdtemp(prefix="tailrace-")) if folder is None else folder
         self._capacity = Capacity(cores=workers)
         self._open: dict[int, Answers] = {}
+        self._coming: dict[int, Answers] = {}  # by identity: not yet stored
         self._seen = 0  # of the feed
         self._failures: list[BaseException] = []
         self._ready = threading.Event()
@@ -69,14 +72,20 @@ class Here:
     # ---- from any thread ----------------------------------------------------------------------
 
     def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
-        self._soon(partial(self._submit, bag, answers, taken))
+        self._coming[id(answers)] = answers
+        try:
+            self._soon(partial(self._submit, bag, answers, taken))
+        except BaseException:
+            self._coming.pop(id(answers), None)
+            raise
 
     @property
     def alive(self) -> bool:
         return self._thread.is_alive() and os.getpid() == self._owner
 
     def cancel(self, bag: int) -> None:
-        self._soon(partial(self._cancel, bag))
+        with suppress(RuntimeError, ServerError):  # its end has come: nothing runs any more
+            self._soon(partial(self._cancel, bag))
 
     def close(self) -> None:
         if os.getpid() != self._owner:
@@ -102,7 +111,7 @@ class Here:
             self._failures.append(error)
         finally:
             self._ready.set()
-            for answers in list(self._open.values()):
+            for answers in [*self._open.values(), *self._coming.values()]:
                 answers.end(str(next(iter(self._failures), "the Executor was shut down")))
             if self._temporary:
                 shutil.rmtree(self._folder, ignore_errors=True)
@@ -132,14 +141,30 @@ class Here:
         return Resident(self._folder, self._capacity, journal=journal, parts=parts)
 
     def _submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
-        number, stored = self._server_here.add(bag)
+        self._coming.pop(id(answers), None)
+        try:
+            number, stored = self._server_here.add(bag)
+        except Exception as error:
+            answers.end(str(error))
+            taken(0)
+            return
         self._open[number] = answers
+        stored.add_done_callback(partial(self._heard, number, answers, taken))
 
-        def heard(told: asyncio.Future[None]) -> None:
-            if told.exception() is None:
-                taken(number)
-
-        stored.add_done_callback(heard)
+    def _heard(
+        self,
+        number: int,
+        answers: Answers,
+        taken: Callable[[int], None],
+        told: asyncio.Future[None],
+    ) -> None:
+        failure = None if told.cancelled() else told.exception()
+        if failure is None and not told.cancelled():
+            taken(number)
+            return
+        self._open.pop(number, None)
+        answers.end(str(failure or "the Executor was shut down"))
+        taken(0)
 
     def _cancel(self, bag: int) -> None:
         if bag in self._open:

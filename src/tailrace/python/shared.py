@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tailrace.python.executor import Executor
 
 T = TypeVar("T")
-MOST = 2  # kept at once, each with processes of its own
+MOST = 2  # kept while nothing goes on in them, each with processes of its own
 
 _kept: dict[tuple[Any, ...], Executor] = {}
 _guard = threading.Lock()
@@ -39,7 +39,12 @@ def _executor(options: dict[str, Any]) -> Executor:
         if found is None or not found.usable:
             found = Executor(**options)
         _kept[key] = found
-        surplus = [_kept.pop(next(iter(_kept))) for _ in range(len(_kept) - MOST)]
+        surplus = [_kept.pop(old) for old in _idle(list(_kept)[:-MOST])]
     for executor in surplus:
         executor.shutdown(wait=False)
     return found
+
+
+def _idle(keys: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Results of the others are still being taken."""
+    return [key for key in keys if _kept[key].idle]

@@ -23,7 +23,8 @@ class CallAnswer(msgspec.Struct, frozen=True):
 class Answered(msgspec.Struct, frozen=True):
     after: int  # ask for what comes after this item
     answers: list[CallAnswer] = []
-    over: str = ""  # why there will be no more
+    over: str = ""  # why there will be no more than is known now
+    more: bool = False  # known now, and too much for this answer
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -48,7 +49,7 @@ def answered(link: Link, bag: int, after: int, items: list[FeedItem]) -> Answere
     over, size = "", 0
     for item in items:
         if size > MOST_BYTES:
-            return Answered(after, found)
+            return Answered(after, found, over, more=True)
         if item.kind == "phase":
             over = read_phase(item.body).over
         elif item.kind == "settled":
