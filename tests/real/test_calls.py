@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -40,9 +41,22 @@ def test_a_server_elsewhere_makes_the_calls(
         assert pid != os.getpid()
         status, bags = server.ask(ada, "GET", "/api/v1/bags")
         assert (status, [bag["owner"] for bag in bags]) == (200, ["ada"] * 3)
+        values = [tailrace.records(3, unpickle=insist)[1]["value"] for insist in (None, True)]
+        assert values == [0.5, 0.5]
+        assert _unpickled_when_read(tmp_path) == [False, True]
         monkeypatch.setenv("TAILRACE_TOKEN", "wrong")
         with pytest.raises(BadInput, match="does not know your token"):
             tailrace.Executor(server=ada.url).submit(half, 1)
+
+
+def _unpickled_when_read(folder: Path) -> list[bool]:
+    """Whether reading bag 3, which ada handed in, loads a pickle: by default, and when asked to."""
+    found = []
+    for insist in (None, True):
+        with patch("pickle.loads", return_value="unpickled") as loads:
+            tailrace.records(3, folder=folder, unpickle=insist)
+            found.append(loads.called)
+    return found
 
 
 def test_the_end_of_a_bag_is_told_also_when_its_results_need_several_answers(

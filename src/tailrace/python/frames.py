@@ -17,28 +17,34 @@ from tailrace.python.failures import read
 from tailrace.report.columns import find_columns
 from tailrace.report.record import Result
 from tailrace.server import reading
+from tailrace.server.reading import BagFacts
 
 AT_ONCE = 1000  # pickled values read by one query
 
 
-def records(bag: int | str | None = None, folder: str | Path | None = None) -> list[dict[str, Any]]:
+def records(
+    bag: int | str | None = None, folder: str | Path | None = None, *, unpickle: bool | None = None
+) -> list[dict[str, Any]]:
     """One dict per task, in their order: `task`, the parameters, `value`, `outcome`, and the rest
-    of a result. The values of calls are unpickled: those of a store of your own."""
+    of a result. The values of calls are unpickled, which runs whatever their maker put in: by
+    default those of your own bags, not those that others handed in to a server of yours."""
     with stored(None if folder is None else Path(folder)) as here:
-        number = choose(here, None if bag is None else str(bag)).bag
-        found = [msgspec.to_builtins(result) for result in _results(here, number)]
+        facts = choose(here, None if bag is None else str(bag))
+        found = [msgspec.to_builtins(result) for result in _results(here, facts, unpickle)]
     for record in found:
         record["outcome"] = None if record["outcome"] is None else str(record["outcome"])
     return found
 
 
-def results(bag: int | str | None = None, folder: str | Path | None = None) -> Any:
+def results(
+    bag: int | str | None = None, folder: str | Path | None = None, *, unpickle: bool | None = None
+) -> Any:
     """The same as a pandas DataFrame, with a column for each parameter and each key of the values,
     named as by `tailrace results --csv`. `bag` is a number or a name; default: the newest."""
     pandas = _library()
     with stored(None if folder is None else Path(folder)) as here:
-        number = choose(here, None if bag is None else str(bag)).bag
-        rows = list(_results(here, number))
+        facts = choose(here, None if bag is None else str(bag))
+        rows = list(_results(here, facts, unpickle))
     columns = find_columns(rows)
     return pandas.DataFrame([columns.row(row) for row in rows], columns=columns.names)
 
@@ -52,11 +58,12 @@ def _library() -> Any:
     return pandas
 
 
-def _results(here: Stored, number: int) -> Iterator[Result]:
-    found = reading.results(here.link, number)
-    if reading.content(here.link, number).spec.function is None:
+def _results(here: Stored, facts: BagFacts, unpickle: bool | None) -> Iterator[Result]:
+    found = reading.results(here.link, facts.bag)
+    wanted = not facts.owner if unpickle is None else unpickle
+    if not wanted or reading.content(here.link, facts.bag).spec.function is None:
         return found
-    return _unpickled(here, number, list(found))
+    return _unpickled(here, facts.bag, list(found))
 
 
 def _unpickled(here: Stored, number: int, found: list[Result]) -> Iterator[Result]:
