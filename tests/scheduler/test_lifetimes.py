@@ -40,7 +40,8 @@ def test_then_those_that_have_ended_tell():
     seen(stage, "early", 31)
     assert stage.offer("late") == []
     assert len(stage.offer("early")) == 1
-    assert "tasks take about 30 s" in stage.explain("host late")
+    told = stage.explain("host late")
+    assert "Its machine ends in 29 s." in told and "tasks take about 30 s" in told
 
 
 def test_one_without_limit_or_record_is_sent_since_nobody_knows():

@@ -222,6 +222,8 @@ def explain_host(state: State, host: Host, now: int) -> list[str]:
         f"Host {host.id} of pool {host.pool} is {there}; it offers {describe(host.capacity)}.",
         f"It holds {_attempts(len(host.live))}; {_booked(host.booked)} booked on it.",
     ]
+    if host.ends_us is not None:
+        lines.append(f"Its machine ends in {max(host.ends_us - now, 0) / 1e6:.0f} s.")
     if host.excluded:
         left, times = _left(host, now), host.exclusions
         lines.append(f"It is excluded for {left} s more (time {times}), then probed: {host.why}.")
