@@ -31,7 +31,7 @@ cores = 1
 speed = 2
 startup = "0.2s"
 """
-# Tasks of 1.5 s do not end on machines that live 1.2 s; they do on the one that is twice as fast.
+# A task of 4 s does not end on machines that live 3 s; it does on the one that is twice as fast.
 NAPS = """
 command = '''
 sleep "$(awk 'BEGIN {{ print {seconds} / ENVIRON["TAILRACE_SPEED"] }}')"
@@ -39,7 +39,7 @@ echo "{{\\"speed\\": $TAILRACE_SPEED}}"
 '''
 repeatable = true
 [parameters]
-seconds = [0.1, 0.1, 0.1, 1.5]
+seconds = [0.1, 0.1, 0.1, 4]
 """
 
 
@@ -89,7 +89,7 @@ def test_an_idle_machine_repeats_a_straggler_and_the_first_success_wins(folder: 
 def test_machines_of_a_failing_pool_are_killed_and_paid(
     folder: Folder, more: str, outcome: str, why: str
 ):
-    folder.write("tailrace.toml", MIXED.format(up='"1.2s"', more=more))
+    folder.write("tailrace.toml", MIXED.format(up='"3s"', more=more))
     folder.write("bag.toml", NAPS)
     done = folder.tailrace("run", "--quiet", "--budget", "40 USD", "--order", "-seconds")
     assert done.returncode == 0, done.stderr
@@ -99,7 +99,7 @@ def test_machines_of_a_failing_pool_are_killed_and_paid(
     assert long["pool"] == "owned" and long["value"] == {"speed": 2}
     lost = [lease for lease in leases(folder) if why in lease.get("why", "")]
     assert lost and all(lease["pool"] == "spot" for lease in lost)
-    assert all(lease["gone_us"] - lease["wanted_us"] < 2_500_000 for lease in lost)
+    assert all(lease["gone_us"] - lease["wanted_us"] < 20_000_000 for lease in lost)
     assert outcome in [one[0] for one in attempts(folder, 3)]
     bill = 0.06 * sum(lease["pool"] == "spot" for lease in leases(folder)) + 0.6
     told = json.loads(folder.tailrace("status", "1", "--json").stdout)

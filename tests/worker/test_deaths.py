@@ -137,13 +137,13 @@ def test_sigterm_preempts_reports_and_exits_cleanly(desk: ScriptedDesk, worker: 
 
 
 def test_sigterm_without_a_server_keeps_results_for_the_next_session(
-    desk: ScriptedDesk, start: Start
+    desk: ScriptedDesk, start: Start, tmp_path: Path
 ) -> None:
-    worker = start()
-    desk.add({"attempt": 1, "shell": "trap 'echo saved; exit 4' TERM; while :; do sleep .05; done"},
-             grace_s=5)  # fmt: skip
+    worker, ready = start(), tmp_path / "ready"
+    task = f"trap 'echo saved; exit 4' TERM; : > {ready}; while :; do sleep .05; done"
+    desk.add({"attempt": 1, "shell": task}, grace_s=30)
     desk.wait_until(lambda: bool(desk.calls) and desk.calls[-1]["held"] == [1])
-    wait_until_noted(worker, 1)
+    wait_for(ready.exists)
     desk.down()
     assert worker.end() == 0
     desk.up()
