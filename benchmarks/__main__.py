@@ -16,7 +16,7 @@ from benchmarks.page import Results, page, table
 
 SCRIPTS = (
     "work_call", "true_20000", "python_map", "ten_million", "small_things", "fresh_demo",
-    "virtual_world",
+    "virtual_world", "files",
 )  # fmt: skip
 DISK = Path("/var/tmp")  # on a disk where /tmp may be memory, which knows no fsync
 

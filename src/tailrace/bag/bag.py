@@ -130,6 +130,8 @@ class Bag:
             "result": {} if spec.result is None else {"regex": spec.result},
             "grace_s": spec.grace_us / 1_000_000,
         }
+        if spec.catalogue is not None:
+            shared["travels"] = True
         if self._items is not None:
             shared["function"] = self._items.shared()
         if spec.batch is not None:

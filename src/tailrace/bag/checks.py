@@ -46,7 +46,8 @@ def check_bag(
     _check_order(spec, sweep, origin)
     check_strategies(spec, origin, admit)
     bag = Bag(spec, chunks.__getitem__)
-    check_inputs(bag, origin)
+    if spec.catalogue is None:
+        check_inputs(bag, origin)
     if spec.outputs:
         check_outputs(bag, origin)
     return bag

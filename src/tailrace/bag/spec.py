@@ -28,6 +28,13 @@ class FileRule(msgspec.Struct, frozen=True, omit_defaults=True):
     required: bool = True
 
 
+class FileName(msgspec.Struct, frozen=True):
+    """A file by what is in it: the hash at the top of its tree of chunks, and its size."""
+
+    hash: str
+    size: int
+
+
 class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     folder: str  # absolute: where it was submitted
@@ -47,6 +54,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     files: Files = "here"
     inputs: tuple[FileRule, ...] = ()
     outputs: tuple[FileRule, ...] = ()
+    catalogue: FileName | None = None  # of the files it brings along, where they travel
     result: str | None = None  # a regex; None: JSON
     budget: dict[str, int] = {}  # micro-units by unit
     deadline_us: int | None = None

@@ -9,9 +9,12 @@ import msgspec
 from tailrace.bag.batch import Printed
 
 
-class Input(msgspec.Struct, frozen=True):
+class Input(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str  # where it lies in the attempt's folder
     path: str  # where it lies now
+    hash: str = ""  # of one that travels: with the size, what is in it
+    size: int = 0
+    executable: bool = False
 
 
 class Output(msgspec.Struct, frozen=True):

@@ -22,8 +22,8 @@ FLAGS = ("cores", "memory", "price")
 def detach(bag: Bag, options: dict[str, Any]) -> int:
     runs = place.for_run(Path(bag.spec.folder))
     owner = lock.alive(runs) or _started(runs, options)
-    submitted = submitting.submit(owner, bag)
-    submitting.tell(submitted, owner, quiet=options["quiet"], as_json=options["as_json"])
+    submitted, _ = submitting.submit(owner, bag, travel=False)
+    submitting.tell(submitted, owner, None, quiet=options["quiet"], as_json=options["as_json"])
     return 0
 
 

@@ -22,6 +22,7 @@ from tailrace.cli.handed import HandingIn, bag_of, bag_options, note_unheeded
 @click.option("--price", help="What this machine costs: '0.10 USD/h'; default 0.")
 @click.option("--port", type=int, help="Port on loopback; default: any that is free.")
 @click.option("--dry-run", is_flag=True, help="Show what would run, start nothing.")
+@click.option("--server", metavar="URL|FILE", help="Run it on this server, and fetch its outputs.")
 @click.option("--detach", is_flag=True, help="Start it in the background, and return.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print the end as JSON.")
@@ -35,7 +36,9 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
     """Run a bag on this machine to its end.
 
     The bag is a TOML file (see `tailrace init`), words with GNU parallel's `:::`, a file of shell
-    commands, or an `sbatch` script as it is. Runs are kept in `.tailrace/` beside it.
+    commands, or an `sbatch` script as it is. Runs are kept in `.tailrace/` beside it. With --server
+    it runs elsewhere: handed in, followed, and its outputs brought here at the end; Ctrl-C leaves
+    it running.
     """
     bag = bag_of(words, ctx.obj, options)
     from tailrace.cli.starting import prepare, start
@@ -44,6 +47,10 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
         prepare(bag, options)
         return _show(bag, as_json=options["as_json"])
     note_unheeded(bag, options["quiet"])
+    if options["server"] is not None:
+        from tailrace.cli.elsewhere import run_there
+
+        return run_there(bag, options)
     if options["detach"]:
         from tailrace.cli.detached import detach
 

@@ -24,14 +24,15 @@ def command(ctx: click.Context, /, words: tuple[str, ...], **options: Any) -> in
     """Hand a bag to a server, and return when it has it for good.
 
     The bag is what `tailrace run` takes. The server is named by --server or TAILRACE_SERVER, runs
-    in the nearest `.tailrace`, or is the one you have logged in to. Its tasks run in the folder of
-    the bag, by its whole path, on whichever machine: that folder must be shared.
+    in the nearest `.tailrace`, or is the one you have logged in to. Inputs that the bag declares
+    go along; its outputs come back with `tailrace fetch`. A bag that declares none runs in its
+    folder, by its whole path, on whichever machine: that folder must be shared.
     """
     from tailrace.cli import submitting
 
     bag = bag_of(words, ctx.obj, options)
     note_unheeded(bag, options["quiet"])
     owner = submitting.server(options["server"])
-    submitted = submitting.submit(owner, bag)
-    submitting.tell(submitted, owner, quiet=options["quiet"], as_json=options["as_json"])
+    submitted, sent = submitting.submit(owner, bag)
+    submitting.tell(submitted, owner, sent, quiet=options["quiet"], as_json=options["as_json"])
     return 0

@@ -11,7 +11,9 @@ from tailrace.cli.calling import call
 from tailrace.cli.hints import hint
 from tailrace.cli.reached import logged_in, named
 from tailrace.cli.screen import plain
+from tailrace.cli.sending import Sent, send
 from tailrace.errors import BadInput
+from tailrace.quantities import show_size
 from tailrace.report.words import count
 from tailrace.server import lock
 from tailrace.server.lock import Owner
@@ -37,9 +39,14 @@ def _near() -> Owner | None:
         return None
 
 
-def submit(owner: Owner, bag: Bag) -> Submitted:
+def submit(owner: Owner, bag: Bag, *, travel: bool = True) -> tuple[Submitted, Sent | None]:
+    """With its files, where they are declared; without `travel` machines find them where they
+    lie."""
     _, chunks = bag.encode()
-    body = Submission(bag.spec, list(chunks))
+    spec, sent = bag.spec, None
+    if spec.files == "staged" and travel:
+        spec, sent = send(owner, bag)
+    body = Submission(spec, list(chunks))
     size = sum(len(chunk) for chunk in body.chunks) * 4 // 3
     if size > MOST_BODY:
         raise BadInput(
@@ -47,10 +54,12 @@ def submit(owner: Owner, bag: Bag) -> Submitted:
             remedy="Sweep over a range instead of a list, or hand it in in parts.",
         )
     submitted: Submitted = call(owner, "POST", "/api/v1/bags", body, Submitted)
-    return submitted
+    return submitted, sent
 
 
-def tell(submitted: Submitted, owner: Owner, *, quiet: bool, as_json: bool) -> None:
+def tell(
+    submitted: Submitted, owner: Owner, sent: Sent | None, *, quiet: bool, as_json: bool
+) -> None:
     number = submitted.bag
     if as_json:
         click.echo(msgspec.json.encode(submitted).decode())
@@ -59,5 +68,10 @@ def tell(submitted: Submitted, owner: Owner, *, quiet: bool, as_json: bool) -> N
     else:
         tasks = count(submitted.count, "task")
         click.echo(f"bag {number} ({plain(submitted.name)}), {tasks}, is with {owner.address}")
+        if sent is not None:
+            files = f"{count(sent.files, 'file')}, {show_size(sent.bytes)}"
+            click.echo(f"  took along: {files}; sent {show_size(sent.sent)}")
         click.echo(f"  follow:  {hint(f'watch {number}')}")
         click.echo(f"  results: {hint(f'results {number}')}")
+        if sent is not None and not owner.pid:  # else they come to their targets by themselves
+            click.echo(f"  outputs: {hint(f'fetch {number}')}")

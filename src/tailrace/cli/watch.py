@@ -35,17 +35,22 @@ def command(bag: str | None, quiet: bool, server: str | None) -> int:
     BAG is a number or a name; default: the newest that is not finished. The exit code is that of
     the run: 0 all succeeded, 1 some failed; 6 when no server runs.
     """
-    from tailrace.cli.status import show_one
-
     with reached(server) as here:
         facts = choose_unfinished(here, bag)
         if here.server is None and facts.phase == BagPhase.RUNNING:
             return _nobody(here, facts)
-        if here.server is not None and facts.phase == BagPhase.RUNNING:
-            _follow(here, facts, view_for(quiet=quiet))
-            facts = here.bag(facts.bag)
-        if not quiet:
-            show_one(here.again(), facts)
+        return follow(here, facts, quiet=quiet)
+
+
+def follow(here: Reader, facts: BagFacts, *, quiet: bool) -> int:
+    """To its end; the exit code of the run."""
+    from tailrace.cli.status import show_one
+
+    if here.server is not None and facts.phase == BagPhase.RUNNING:
+        _follow(here, facts, view_for(quiet=quiet))
+        facts = here.bag(facts.bag)
+    if not quiet:
+        show_one(here.again(), facts)
     return _code(facts)
 
 

@@ -51,3 +51,8 @@ class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
     reliable: bool = True
     trusted: bool = True  # pickled results of its workers are taken
     min_timeout_us: int = 0
+    shared: tuple[str, ...] = ()  # folders that its machines have under the same name as submitters
+
+
+def is_below(path: str, folders: tuple[str, ...]) -> bool:
+    return any(path.startswith(f"{folder.rstrip('/')}/") for folder in folders)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 import tailrace
+from tailrace.bag.spec import FileName
 from tailrace.errors import BadInput
 from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result
@@ -17,6 +18,7 @@ from tailrace.scheduler.progress import Halfway
 from tailrace.server import reading
 from tailrace.server.answering import Answered, answered
 from tailrace.server.batch import NewBag
+from tailrace.server.blobs import of_user
 from tailrace.server.metrics import metrics
 from tailrace.server.openapi import description
 from tailrace.server.principals import Kind, Principal, Who
@@ -24,6 +26,7 @@ from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest
 from tailrace.server.reader import Details, Failed, HostTold, StoreReader, TaskFacts
 from tailrace.server.reading import BagFacts, FeedItem
 from tailrace.server.routes import Call, Plain, Refused, Route, Routes
+from tailrace.server.storeroom import Storeroom
 from tailrace.server.submission import MOST_BODY, Submission, Submitted, checked
 from tailrace.server.tokens import Token, Tokens
 from tailrace.server.world import World
@@ -110,7 +113,8 @@ class Api:
         self._world = world
         self._tokens = tokens
         self._last_bag = 0
-        self.routes = Routes((*self._open(), WORK, *self._bags(), *self._others()))
+        blobs = Storeroom(world).routes()
+        self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
 
     def _open(self) -> tuple[Route, ...]:
         get, anyone = "GET", Who.ANYONE
@@ -190,7 +194,7 @@ class Api:
 
     def _own(self, call: Call) -> int:
         """The bag's number, if the caller may know of it."""
-        number = call.path["bag"]
+        number = int(call.path["bag"])
         owner = reading.owner(self._world.store.link, number)
         if owner is None or not call.who.owns(owner):
             raise Refused(404, f"there is no bag {number}")
@@ -203,6 +207,8 @@ class Api:
         """Answered when it is committed."""
         bag = checked(call.body, call.who)
         number = self._last_bag = max(self._world.store.next_bag(), self._last_bag + 1)
+        if bag.spec.catalogue is not None:
+            await self._take_in(number, bag.spec.catalogue, call.who)
         spec, chunks = bag.encode()
         order = bag.order()
         permutation = None if order is None else bytes(order)
@@ -210,6 +216,13 @@ class Api:
         await self._world.tell(BagSubmitted(number, bag.terms(), permutation), new)
         log.info("bag %d (%s, %d tasks) handed in by %s", number, new.name, bag.count, call.who)
         return Submitted(number, bag.spec.name, bag.count)
+
+    async def _take_in(self, number: int, catalogue: FileName, who: Principal) -> None:
+        take_in = self._world.catalogues.take_in
+        try:
+            await asyncio.to_thread(take_in, number, catalogue, of_user(who.name))
+        except OSError as error:
+            raise Refused(507, f"the server's disk: {error.strerror}") from None
 
     async def _bag(self, call: Call) -> BagFacts:
         return self._reader().bag(self._own(call))

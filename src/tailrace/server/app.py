@@ -88,7 +88,8 @@ class App:
     ) -> None:
         route, path = self._api.routes.find(scope["method"], scope["path"])
         _admit(route, principal)
-        body = await _body(receive, route.most_body) if route.takes is not None else b""
+        takes = route.raw or route.takes is not None
+        body = await _body(receive, route.most_body) if takes else b""
         status, headers = 200, JSON
         try:
             call = Call(principal, path, _query(route, scope), _decoded(route, body))  # type: ignore[arg-type]
@@ -124,6 +125,8 @@ def _query(route: Route, scope: Scope) -> Any:
 
 
 def _decoded(route: Route, body: bytes) -> Any:
+    if route.raw:
+        return body
     return None if route.takes is None else msgspec.json.decode(body, type=route.takes)
 
 

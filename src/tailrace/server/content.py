@@ -6,17 +6,21 @@ from collections import OrderedDict
 from functools import partial
 from typing import Any
 
+from msgspec.structs import replace
+
 from tailrace.bag.bag import Bag
 from tailrace.bag.task import Task
+from tailrace.server.catalogues import Catalogues
 from tailrace.server.store import Store
 
 KEPT = 64  # bags in memory
 
 
 class Contents:
-    def __init__(self, store: Store, scratch: str) -> None:
+    def __init__(self, store: Store, scratch: str, catalogues: Catalogues) -> None:
         self._store = store
         self._scratch = scratch
+        self._catalogues = catalogues
         self._bags: OrderedDict[int, Bag] = OrderedDict()
         self._shared: OrderedDict[int, dict[str, Any]] = OrderedDict()
 
@@ -30,12 +34,19 @@ class Contents:
         return bag
 
     def task(self, number: int, index: int) -> Task:
-        return self.bag(number).task(index)
+        bag = self.bag(number)
+        task = bag.task(index)
+        if bag.spec.catalogue is None or not task.inputs:
+            return task
+        inputs = self._catalogues.inputs(number, bag.spec.catalogue, task)
+        return replace(task, inputs=inputs)
 
     def shared(self, number: int) -> dict[str, Any]:
         found = self._shared.get(number)
         if found is None:
-            found = self._shared[number] = {**self.bag(number).shared(), "scratch": self._scratch}
+            found = self._shared[number] = self.bag(number).shared()
+            if "travels" not in found:  # else each worker has a place of its own
+                found["scratch"] = self._scratch
             _keep_some(self._shared)
         return found
 

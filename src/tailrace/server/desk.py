@@ -13,14 +13,10 @@ there is no other path of recovery.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import msgspec
 from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
-from tailrace.bag.task import Task
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import AnyDecision
@@ -42,9 +38,9 @@ from tailrace.scheduler.state import Attempt
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
+from tailrace.server.orders import Content, Orders
 from tailrace.server.protocol import (
     NULL,
-    Start,
     WorkProgress,
     WorkReply,
     WorkRequest,
@@ -57,19 +53,13 @@ SAME_END_US = 5 * SECOND_US
 REMIND_US = 2 * SECOND_US  # a worker that still holds what it was told to drop is told again
 
 
-class Content(msgspec.Struct, frozen=True):
-    """How the desk learns what a task is: the world reads bags, the desk only sends them on."""
-
-    task: Callable[[int, int], Task]
-    shared: Callable[[int], dict[str, Any]]
-
-
 class Session:
     """What is known of a worker between its calls. `number` is durable, and so is `seq` as far as
     a call was told to start something: no older call can deny having heard of that."""
 
     __slots__ = (
-        "about", "ends_us", "facts", "first_us", "gone", "host", "number", "seen_us", "seq", "told",
+        "about", "ends_us", "facts", "first_us", "gone", "host", "number", "seen_us", "sent", "seq",
+        "told",
     )  # fmt: skip
 
     def __init__(
@@ -85,6 +75,7 @@ class Session:
         self.gone = False  # the scheduler was told that it is silent
         self.told: dict[int, int] = {}  # attempts it was told to drop, and when
         self.ends_us: int | None = None  # of its lease, as it was told
+        self.sent: dict[str, None] = {}  # small blobs it was given
 
 
 class Released(msgspec.Struct):
@@ -112,6 +103,7 @@ class Desk:
         self._store = store
         self._content = content
         self._pools = {pool.name: pool for pool in pools}
+        self._orders = Orders(content, self._pools)
         self._waiting: list[Call] = []
         self._events: list[tuple[AnyEvent, NewBag | None]] = []
         self._parked = Parked()
@@ -233,6 +225,8 @@ class Desk:
         seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease,
                         request.speed, _end(request, session.facts, now))  # fmt: skip
         told = session.facts == seen and not session.gone and session.number == request.session
+        if session.number != request.session:
+            session.sent.clear()
         session.number, session.seq, session.seen_us = request.session, request.seq, now
         session.gone = False
         if not told:
@@ -255,6 +249,8 @@ class Desk:
             call.ack.append(result.attempt)
             if result.pickled:
                 result = self._vetted(result, call.request.pool)
+            if result.outcome is Outcome.SUCCEEDED:
+                result = self._arrived(result)
             event = self._ended(call.request.host, result)
             if event is not None:
                 self._ledger.reported(result)
@@ -268,9 +264,24 @@ class Desk:
         why = f"refused: a pickled result of the pool {pool}, which is not trusted"
         return replace(result, outcome=Outcome.HOST_FAILED, pickled="", value=NULL, error=why)
 
+    def _arrived(self, result: WorkResult) -> WorkResult:
+        """Outputs that travel were put here before the result that names them, or it is none. Of a
+        task that has its result they may be gone again."""
+        known = self._known(result.attempt)
+        why = "" if known is None else self._content.lacking(known[0], known[1], result)
+        if not why or known is None or self._store.has_result(known[0], known[1]):
+            return result
+        return replace(
+            result, outcome=Outcome.HOST_FAILED, outputs=[], pickled="", value=NULL, error=why
+        )
+
+    def _known(self, number: int) -> tuple[int, int, str] | None:
+        """Bag, index and host of an attempt sent at some time."""
+        live = self.scheduler.state.attempts.get(number)
+        return (live.bag, live.index, live.host) if live else self._store.attempt(number)
+
     def _ended(self, host: str, result: WorkResult) -> Ended | None:
-        live = self.scheduler.state.attempts.get(result.attempt)
-        known = (live.bag, live.index, live.host) if live else self._store.attempt(result.attempt)
+        known = self._known(result.attempt)
         if known is None or known[2] != host:
             return None
         measured = Measured(result.run_us, result.exit, result.limit or "", self._text(result))
@@ -397,7 +408,7 @@ class Desk:
         request = call.request
         if call.old:
             return WorkReply(request.seq, ack=call.ack)
-        start = [self._start(attempt) for attempt in call.start]
+        start = [self._orders.start(attempt, self.scheduler.state) for attempt in call.start]
         drop = self._to_drop(call)
         self._sessions[request.host].told = dict.fromkeys(drop, now)
         known = dict.fromkeys(request.known)
@@ -406,7 +417,10 @@ class Desk:
         contact = self._contact_s(request.pool)
         stop = self._stop(request)
         ends_s = self._lease_left_s(request, now)
-        return WorkReply(request.seq, start, shared, drop, [], call.ack, contact, stop, ends_s)
+        blobs = self._orders.small(start, self._sessions[request.host].sent)
+        return WorkReply(
+            request.seq, start, shared, drop, [], call.ack, contact, stop, ends_s, blobs
+        )
 
     def _lease_left_s(self, request: WorkRequest, now: int) -> float | None:
         lease = self.scheduler.state.leases.get(request.lease or 0)
@@ -414,25 +428,6 @@ class Desk:
             return None
         self._sessions[request.host].ends_us = lease.ends_us
         return max(lease.ends_us - now, 0) / SECOND_US
-
-    def _start(self, attempt: Attempt) -> Start:
-        task = self._content.task(attempt.bag, attempt.index)
-        trouble = self.scheduler.state.bags[attempt.bag].troubles.get(attempt.index)
-        return Start(
-            attempt.attempt,
-            attempt.bag,
-            attempt.index,
-            task.argv,
-            task.shell,
-            task.item,
-            task.params,
-            task.env,
-            _inputs(task) if task.inputs else [],
-            _outputs(task) if task.outputs else [],
-            trouble.needs if trouble else None,
-            msgspec.to_builtins(trouble.limits) if trouble and trouble.limits else None,
-            task.printed,
-        )
 
     def _contact_s(self, pool: str) -> float:
         terms = self._pools.get(pool)
@@ -462,11 +457,3 @@ def _is_new(attempt: Attempt, told: WorkProgress) -> bool:
     if told.done is None:
         return told.text != attempt.unreadable
     return attempt.reached is None or told.ran_us > attempt.reached.ran_us
-
-
-def _inputs(task: Task) -> list[Any]:
-    return [msgspec.to_builtins(item) for item in task.inputs]
-
-
-def _outputs(task: Task) -> list[Any]:
-    return [{"name": item.name, "required": item.required} for item in task.outputs]

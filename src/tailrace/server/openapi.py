@@ -8,7 +8,7 @@ import msgspec
 
 import tailrace
 from tailrace.server.principals import Who
-from tailrace.server.routes import Route
+from tailrace.server.routes import HASH, Route
 
 REF = "#/components/schemas/{name}"
 CAUSES = {
@@ -17,6 +17,7 @@ CAUSES = {
     "403": "not for a token of this kind",
     "404": "not there, or another user's",
     "413": "the body is too large",
+    "507": "no room on the server's disk",
     "503": "nothing can be committed just now: ask again",
 }
 
@@ -52,8 +53,12 @@ def _operation(route: Route, of: dict[str, Any]) -> dict[str, Any]:
     if route.who is not Who.ANYONE:
         found["security"] = [{"token": []}]
         found["description"] = f"For {', '.join(kind.value for kind in route.who.value)}."
-    if route.takes is not None:
+    content = {}
+    if route.raw:
+        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    elif route.takes is not None:
         content = {"application/json": {"schema": of[repr(route.takes)]}}
+    if content:
         found["requestBody"] = {"required": True, "content": content}
     return found
 
@@ -70,13 +75,15 @@ def _refusals(of: dict[str, Any]) -> dict[str, Any]:
 
 def _path(route: Route) -> list[dict[str, Any]]:
     return [
-        {"name": step[1:-1], "in": "path", "required": True, "schema": _whole()}
+        {"name": step[1:-1], "in": "path", "required": True, "schema": _step(step)}
         for step in route.steps
         if step.startswith("{")
     ]
 
 
-def _whole() -> dict[str, Any]:
+def _step(step: str) -> dict[str, Any]:
+    if step == HASH:
+        return {"type": "string", "pattern": "^[0-9a-f]{64}$"}
     return {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
 
 

@@ -40,6 +40,7 @@ class Who(Enum):
     WORKERS = (Kind.OWNER, Kind.POOL)
     PEOPLE = (Kind.OWNER, Kind.ADMIN, Kind.USER)
     ADMINS = (Kind.OWNER, Kind.ADMIN)
+    TOKENS = (Kind.OWNER, Kind.ADMIN, Kind.USER, Kind.POOL)
 
     def admits(self, principal: Principal) -> bool:
         return self is Who.ANYONE or principal.kind in self.value

@@ -28,10 +28,11 @@ def _null() -> msgspec.Raw:
     return NULL
 
 
-class OutputFile(msgspec.Struct, frozen=True):
+class OutputFile(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
-    path: str
-    size: Count
+    path: str = ""  # where the worker left it
+    size: Count = 0
+    hash: str = ""  # of one that travelled, and is here
 
 
 class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -116,6 +117,7 @@ class WorkReply(msgspec.Struct, frozen=True):
     contact_s: float = 20.0
     stop: str | None = None
     ends_s: float | None = None  # until its lease ends, as far as it is renewed
+    blobs: dict[str, bytes] = {}  # small inputs of what is to start, by their hashes
 
 
 decode_result = msgspec.json.Decoder(WorkResult).decode

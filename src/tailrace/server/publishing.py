@@ -76,14 +76,21 @@ def _rename(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        beside = target.with_name(f".{target.name}.part")
-        try:
-            shutil.copy(source, beside)
-            _sync(beside)
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)  # a disk that was full is not left fuller
+        place(target, lambda beside: shutil.copy(source, beside))
         source.unlink()
+
+
+def place(target: Path, write: Callable[[Path], object]) -> None:
+    """What is written appears whole under its name, and is on disk then."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".{target.name}.part")
+    try:
+        write(beside)
+        _sync(beside)
+        beside.replace(target)
+        _sync(target.parent)
+    finally:
+        beside.unlink(missing_ok=True)  # a disk that was full is not left fuller
 
 
 def clear_scratch(scratch: Path, of_no_use: Callable[[int], bool]) -> None:

@@ -191,6 +191,13 @@ def bag_row(link: Link, number: int) -> BagRow:
     return _bag_row(link.execute("SELECT row FROM bags WHERE bag = ?", (number,)).fetchone()[0])
 
 
+def ended_before(link: Link, moment_us: int) -> list[int]:
+    """Bags that have ended, and before this."""
+    found = link.execute("SELECT row FROM bags")
+    rows = [msgspec.json.decode(row, type=BagRow) for (row,) in found]
+    return [row.bag for row in rows if row.ended_us is not None and row.ended_us < moment_us]
+
+
 def content(link: Link, number: int) -> Bag:
     spec = link.execute("SELECT spec FROM bags WHERE bag = ?", (number,)).fetchone()[0]
     return Bag.decode(bytes(spec), partial(_chunk, link, number), number)
@@ -293,6 +300,7 @@ def _outputs(of: Bag, index: int, told: WorkResult, waits: bool) -> list[dict[st
     targets = {output.name: output.target for output in of.task(index).outputs if not waits}
     return [
         {"name": file.name, "path": targets.get(file.name, file.path), "size": file.size}
+        | ({"hash": file.hash} if file.hash else {})
         for file in told.outputs
     ]
 

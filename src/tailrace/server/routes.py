@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tailrace.server.principals import Principal, Who
+from tailrace.worker.blobs import is_digest
 
+HASH = "{hash}"
 SMALL = 1024 * 1024  # bytes of a body, where nothing else is said
 
 
@@ -20,7 +22,7 @@ class Call(NamedTuple):
     """One call of a route: who makes it, and what came with it, decoded."""
 
     who: Principal
-    path: dict[str, int]
+    path: dict[str, Any]
     query: Any
     body: Any
 
@@ -40,7 +42,7 @@ class Refused(Exception):
 
 class Route(msgspec.Struct, frozen=True):
     method: str
-    path: str  # a step in braces is a whole number
+    path: str  # a step in braces is a whole number; {hash} that of a blob
     who: Who
     summary: str
     handler: Callable[[Call], Awaitable[Any]]
@@ -49,6 +51,7 @@ class Route(msgspec.Struct, frozen=True):
     query: Any = None
     most_body: int = SMALL
     kind: str = "application/json"
+    raw: bool = False  # it takes bytes as they are
 
     @property
     def steps(self) -> list[str]:
@@ -62,7 +65,7 @@ class Routes:
         for route in routes:
             self._by_length.setdefault(len(route.steps), []).append(route)
 
-    def find(self, method: str, path: str) -> tuple[Route, dict[str, int]]:
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, Any]]:
         """`Refused` with 404 where nothing is, with 405 where it is asked for otherwise."""
         words = path.strip("/").split("/")
         found = [
@@ -78,12 +81,16 @@ class Routes:
         raise Refused(404, f"no such thing: {method} {path}")
 
 
-def _matched(steps: list[str], words: list[str]) -> dict[str, int] | None:
-    values: dict[str, int] = {}
+def _matched(steps: list[str], words: list[str]) -> dict[str, Any] | None:
+    values: dict[str, Any] = {}
     for step, word in zip(steps, words, strict=True):
         if not step.startswith("{"):
             if step != word:
                 return None
+        elif step == HASH:
+            if not is_digest(word):
+                return None
+            values["hash"] = word
         elif word.isascii() and word.isdigit() and len(word) < 16:
             values[step[1:-1]] = int(word)
         else:

@@ -79,6 +79,10 @@ class Store:
         ).fetchone()
         return found if found is None else (found[0], found[1], found[2])
 
+    def has_result(self, bag: int, index: int) -> bool:
+        query = "SELECT count(*) FROM results WHERE bag = ? AND idx = ?"
+        return bool(self._one(query, (bag, index)))
+
     def report(self, number: int) -> tuple[int, int, bytes]:
         """Bag, index and what the worker reported of an attempt."""
         query = "SELECT bag, idx, body FROM attempts WHERE attempt = ?"
@@ -87,6 +91,10 @@ class Store:
 
     def spec(self, bag: int) -> bytes:
         return bytes(self._one("SELECT spec FROM bags WHERE bag = ?", (bag,)))
+
+    def owner(self, bag: int) -> str:
+        """A user's name; '': whoever owns the folder."""
+        return str(self._one("SELECT owner FROM bags WHERE bag = ?", (bag,)))
 
     def chunk(self, bag: int, k: int) -> bytes:
         return bytes(self._one("SELECT body FROM chunks WHERE bag = ? AND k = ?", (bag, k)))

@@ -42,12 +42,7 @@ class Submitted(msgspec.Struct, frozen=True):
 def checked(asked: Submission, who: Principal) -> Bag:
     """The bag, or BadInput with what is wrong with it."""
     spec = asked.spec
-    if spec.files == "staged" and who.kind is not principals.Kind.OWNER:
-        raise BadInput(
-            "its files would have to travel to the server, which they cannot yet",
-            remedy='Leave out inputs and outputs (files = "here"): its tasks then run in the '
-            "folder of that name on each machine, which must be shared.",
-        )
+    _check_files(spec, who)
     _check_numbers(spec)
     if spec.function is not None:
         return _checked_calls(asked, spec.function)
@@ -59,6 +54,18 @@ def checked(asked: Submission, who: Principal) -> Bag:
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         raise BadInput(f"the bag cannot be used: {error}") from error
     return bag
+
+
+def _check_files(spec: BagSpec, who: Principal) -> None:
+    """Paths of the server's own machine are for who owns its folder."""
+    travels = spec.catalogue is not None
+    if travels and spec.files != "staged":
+        raise BadInput('only files = "staged" travel')
+    if spec.files == "staged" and not travels and who.kind is not principals.Kind.OWNER:
+        raise BadInput(
+            "its files did not come along: it names no catalogue of them",
+            remedy="`tailrace submit` sends them; this client may be an older one.",
+        )
 
 
 def _checked_calls(asked: Submission, function: Function) -> Bag:

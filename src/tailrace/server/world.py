@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +21,20 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import AnyEvent, LeaseChanged, LeaseState
 from tailrace.scheduler.progress import Halfway, halfway
 from tailrace.scheduler.state import State
+from tailrace.server import arrivals
 from tailrace.server.batch import Batch, NewBag
+from tailrace.server.blobs import Blobs
+from tailrace.server.catalogues import Catalogues
 from tailrace.server.clock import Clock
 from tailrace.server.content import Contents
 from tailrace.server.cycle import CannotCommit, Cycle
-from tailrace.server.desk import Content, Desk, Released
+from tailrace.server.desk import Desk, Released
 from tailrace.server.gathering import Gathering
 from tailrace.server.link import TROUBLES
 from tailrace.server.lock import Lock, Owner
 from tailrace.server.machine_room import MachineRoom
-from tailrace.server.porter import Porter
+from tailrace.server.orders import Content
+from tailrace.server.porter import Places, Porter
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
 from tailrace.server.store import Store
 from tailrace.server.storeurl import Place
@@ -84,17 +89,21 @@ class World:
         self.store.begin_epoch()
         self.clock = parts.clock()
         self.store.remember_pools(pools, self.clock.now())
-        contents = Contents(self.store, str(folder / "scratch"))
-        content = Content(contents.task, contents.shared)
+        self.blobs = Blobs(folder / "blobs")
+        self.catalogues = Catalogues(self.blobs)
+        contents = Contents(self.store, str(folder / "scratch"), self.catalogues)
+        self.contents = contents
+        lacking = partial(arrivals.lacking, contents, self.blobs)
+        content = Content(contents.task, contents.shared, lacking, self.catalogues.small)
 
         def make() -> Desk:
             now = self.clock.now()
             return parts.desk(self.store, content, pools, now, check=check, journal=journal)
 
-        scratch, carrier = folder / "scratch", parts.thread("publishing")
+        carrier = parts.thread("publishing")
         self._cycle = parts.cycle(self.store, make)
         self.machines = parts.machines(self._from_any_thread, parts.thread("drivers"))
-        self.porter = parts.porter(self.store, contents, scratch, self._published, carrier)
+        self.porter = parts.porter(self.store, contents, Places(folder), self._published, carrier)
         self.trouble = ""  # why nothing can be committed just now
         self._failing_since: float | None = None
         self._tickets = 0

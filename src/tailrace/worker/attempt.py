@@ -22,7 +22,8 @@ Ends = Tuple[int, int]  # of stdout and stderr
 
 
 class Attempt:
-    def __init__(self, order: Json, terms: Json) -> None:
+    def __init__(self, order: Json, terms: Json, scratch: str) -> None:
+        """`scratch` is where it has its folder, unless the terms name a place."""
         self.order, self.terms = order, terms
         self.id: int = order["attempt"]
         self.bag = str(order["bag"])
@@ -31,7 +32,7 @@ class Attempt:
         self.grace_s = float(terms.get("grace_s") or 0)
         self.folder: Optional[str] = None  # of its own, when it is staged
         if terms.get("files") == "staged":
-            self.folder = attempt_folder(terms["scratch"], self.id)
+            self.folder = attempt_folder(terms.get("scratch") or scratch, self.id)
         self.script = ""  # where its batch script lies
         self.passing: Optional[str] = None  # a folder of a batch script's own, gone with it
         self.slot: Optional[Slot] = None

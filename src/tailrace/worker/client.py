@@ -12,7 +12,9 @@ from typing import Any, Dict, List, Optional
 
 from . import batch, machine, tree
 from .agent import Agent
+from .cache import Cache
 from .caller import Answer, Caller
+from .courier import Courier, Delivered, Ready
 from .effects import Abandon, Call, Effects, Forget, Kill, Spool, Start
 from .folder import Folder
 from .idle import CpuWatch
@@ -55,6 +57,8 @@ class Client:
         self._keeper = KeeperLink(folder.path, folder.lock_fd, amounts)
         self._caller = Caller(join, self._wake)
         self._spool = SpoolFile(folder.spool_path, log)
+        cache = Cache(folder.cache_path, options.cache)
+        self._courier = Courier(join, cache, folder.scratch_path, self._wake)
         self._agent = self._make_agent(folder, amounts)
         self._from_keeper: Dict[int, bytes] = {}  # lines of the results in hand, by identity
         self._deaths: List[float] = []
@@ -163,6 +167,7 @@ class Client:
             pass
         for answer in self._caller.take():
             self._hear_answer(answer)
+        self._receive(self._courier.take())
         signals, self._signals = self._signals, []
         for number in signals:
             tied = self._options.tied is not None
@@ -175,6 +180,7 @@ class Client:
             if self._in_outage:
                 self._in_outage = False
                 log("the server answers again")
+            self._courier.take_along(answer.reply.get("blobs") or {})
             self._do(self._agent.replied(answer.seq, answer.reply, now))
             return
         if not self._in_outage:
@@ -202,15 +208,24 @@ class Client:
             message = json.loads(line)
             if "attempt" in message:
                 self._from_keeper[id(message)] = line
-                ended.append((message["attempt"], message))
+                ended += self._courier.ended(message)
             elif "progress" in message:
                 self._do(self._agent.progressed(message["progress"], microseconds()))
             elif self._cpu is not None and self._cpu.used(message["used_us"], microseconds()):
                 why = f"tasks used next to no CPU for {self._options.idle_cpu:g} s"
                 self._do(self._agent.stopping(why, microseconds()))
-        if ended:
-            self._do(self._agent.ended_many(ended, microseconds()))
+        self._receive(ended)
         self._from_keeper.clear()
+
+    def _receive(self, arrivals: List[Any]) -> None:
+        """Files have come: attempts can begin, or have ended."""
+        results = [one.result for one in arrivals if isinstance(one, Delivered)]
+        for one in arrivals:
+            if isinstance(one, Ready):
+                self._keeper.start(one.order, one.terms)
+        if results:
+            ended = [(result["attempt"], result) for result in results]
+            self._do(self._agent.ended_many(ended, microseconds()))
 
     def _hear_last_words(self) -> None:
         """Results that it had sent count."""
@@ -232,8 +247,9 @@ class Client:
             self._keeper.ask_usage(self._cpu.every_s)
         now = time.monotonic()
         self._deaths = [*(at for at in self._deaths if now - at < 10), now]
-        lost = [(each, _without_keeper(each, each in begun)) for each in self._agent.running]
-        self._do(self._agent.ended_many(lost, microseconds()))
+        running = [each for each in self._agent.running if not self._courier.carries(each)]
+        lost = [self._courier.ended(_without_keeper(each, each in begun)) for each in running]
+        self._receive([one for some in lost for one in some])
         if len(self._deaths) >= KEEPER_DEATHS:
             self._do(self._agent.stopping("the keeper dies again and again", microseconds()))
 
@@ -250,9 +266,10 @@ class Client:
                     for result in kept
                 }
             )
+        arrivals: List[Any] = []
         for effect in effects:
             if isinstance(effect, Start):
-                self._keeper.start(effect.order, effect.terms)
+                arrivals += self._start(effect)
             elif isinstance(effect, Call):
                 self._call(effect)
             elif isinstance(effect, Abandon):
@@ -260,7 +277,20 @@ class Client:
             elif isinstance(effect, Forget):
                 self._spool.forget(effect.attempts)
             elif isinstance(effect, Kill):
-                self._keeper.kill(effect.attempt, effect.grace_s, effect.outcome)
+                arrivals += self._kill(effect)
+        self._receive(arrivals)  # what follows from these comes after these
+
+    def _start(self, effect: Start) -> List[Any]:
+        if effect.terms.get("travels"):
+            return self._courier.fetch(effect.order, effect.terms)
+        self._keeper.start(effect.order, effect.terms)
+        return []
+
+    def _kill(self, effect: Kill) -> List[Any]:
+        if self._courier.carries(effect.attempt):
+            return self._courier.stop(effect.attempt, effect.outcome)
+        self._keeper.kill(effect.attempt, effect.grace_s, effect.outcome)
+        return []
 
     def _call(self, effect: Call) -> None:
         """Results are in the spool as text already."""

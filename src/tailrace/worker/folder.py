@@ -59,6 +59,14 @@ class Folder:
     def spool_path(self) -> str:
         return self._at("spool")
 
+    @property
+    def cache_path(self) -> str:
+        return self._at("cache")
+
+    @property
+    def scratch_path(self) -> str:
+        return self._at("scratch")
+
     def used_before(self) -> bool:
         return bool(self._read("session"))
 

@@ -54,6 +54,7 @@ class Keeper:
         self._ring = Ring(os.path.join(folder, "ring"))
         self._scripts = script.Scripts(os.path.join(folder, "scripts"))
         self._begun = Begun(os.path.join(folder, "begun"))
+        self._scratch = os.path.join(folder, "scratch")
         self._terms: Dict[str, Json] = {}
         self._short: Dict[str, int] = {}  # short attempts of a bag in a row
         self._waiting: Deque[Attempt] = deque()
@@ -163,7 +164,8 @@ class Keeper:
     def _take(self, order: Json) -> None:
         """An order that makes no sense ends one attempt, not the keeper and all it runs."""
         try:
-            self._waiting.append(Attempt(order, self._terms.get(str(order["bag"]), {})))
+            terms = self._terms.get(str(order["bag"]), {})
+            self._waiting.append(Attempt(order, terms, self._scratch))
         except Exception as error:
             text = f"the order cannot be understood: {error!r}"
             self._outbox.put(unstarted(order["attempt"], "host_failed", text))
@@ -300,7 +302,7 @@ class Keeper:
         if attempt.folder is not None and not (
             result["outcome"] == "succeeded" and result["outputs"]
         ):
-            self._remove(attempt.folder)  # otherwise the server does, when it has the outputs
+            self._remove(attempt.folder)  # otherwise who takes the outputs does
         if attempt.passing is not None:
             self._remove(attempt.passing)
 

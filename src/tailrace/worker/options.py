@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import List, Tuple
 
 
@@ -22,6 +23,7 @@ def parse(args: List[str]) -> argparse.Namespace:
     add("--speed", type=_speed, default=1.0, metavar="X", help="beside other machines; else 1")
     add("--gpus", type=int, default=None, metavar="N", help="for tasks; else all")
     add("--has", type=_own, action="append", default=[], metavar="NAME=N", help="own resources")
+    add("--cache", type=_bytes, default=10**10, metavar="SIZE", help="of inputs kept; else 10GB")
     add("--tied", type=int, default=None, metavar="FD", help="end when this pipe ends")
     add("--lifetime", type=float, default=None, metavar="S", help="end after this time")
     add("--ends", type=float, default=None, metavar="T", help="end of its lease, by Unix time")
@@ -37,6 +39,15 @@ def _own(text: str) -> Tuple[str, int]:
     if not name or not equals or not 0 < amount < 1e9:
         raise ValueError(text)
     return name, round(amount * 1000)
+
+
+def _bytes(text: str) -> int:
+    """`10GB`, `500 MiB`, or a number of bytes."""
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kMGT]?)(i?)B?\s*", text)
+    if found is None:
+        raise ValueError(text)
+    number, prefix, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** " kMGT".index(prefix or " "))
 
 
 def _speed(text: str) -> float:

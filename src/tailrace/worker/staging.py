@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import stat
-from typing import Any, Dict, Iterable, List, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 _FICLONE = 0x40049409
 _CHUNK = 8 << 20
@@ -36,7 +36,7 @@ def prepare(folder: str, inputs: Iterable[Json]) -> None:
         if os.path.isdir(item["path"]):
             _copy_folder(item["path"], target)
         else:
-            _copy_file(item["path"], target)
+            _copy_file(item["path"], target, item.get("mode"))
 
 
 def _inside(name: str) -> str:
@@ -64,14 +64,15 @@ def _copy_folder(source: str, target: str, above: Tuple[str, ...] = ()) -> None:
             _copy_file(here, there)
 
 
-def _copy_file(source: str, target: str) -> None:
+def _copy_file(source: str, target: str, told: Optional[int] = None) -> None:
+    """`told`: the mode it had where it came from."""
     # Without O_NONBLOCK, opening a FIFO waits for somebody to write into it.
     read = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         kind = os.fstat(read).st_mode
         if not stat.S_ISREG(kind):
             raise ValueError(f"an input is neither a file nor a folder: {source}")
-        mode = stat.S_IMODE(kind) & 0o555
+        mode = stat.S_IMODE(kind) & 0o555 if told is None else told
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         write = os.open(target, flags, 0o600)
         try:

@@ -1,0 +1,83 @@
+"""What bags brought along, read when their tasks are sent."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from tailrace.bag import catalogue
+from tailrace.bag.catalogue import Catalogue
+from tailrace.bag.spec import FileName
+from tailrace.bag.task import Input, Task
+from tailrace.errors import BadInput
+from tailrace.server.blobs import Blobs, of_bag
+from tailrace.worker.blobs import Broken, File, content, is_file
+
+KEPT = 16  # in memory: one may be large
+
+
+class Catalogues:
+    def __init__(self, blobs: Blobs) -> None:
+        self.blobs = blobs
+        self._read: OrderedDict[int, Catalogue] = OrderedDict()
+
+    def take_in(self, number: int, name: FileName, giver: str) -> None:
+        """All that a new bag names, from who has put it there; BadInput when something lacks."""
+        taker = of_bag(number)
+        self.blobs.drop(taker)  # of one that was never committed
+        if name.size > catalogue.MOST_BYTES:
+            raise BadInput(f"the catalogue of its files has {name.size:,} bytes: too many")
+        self._give(File(name.hash, name.size), giver, taker, "the catalogue")
+        given: set[File] = set()
+        for path, entries in catalogue.decode(self._content(taker, name)).items():
+            for entry in entries:
+                file = File(entry.hash, entry.size)
+                if file not in given:
+                    self._give(file, giver, taker, f"the input {path}")
+                    given.add(file)
+
+    def _give(self, file: File, giver: str, taker: str, what: str) -> None:
+        if not is_file(*file):
+            raise BadInput(f"{what} is not named by a hash and a size")
+        lack = self.blobs.lack(giver, file)
+        if lack:
+            raise BadInput(
+                f"{what} is not here: its blob {lack} was never sent, or not by you",
+                remedy="Hand the bag in again: what is missing is sent then.",
+            )
+        self.blobs.give(file, giver, taker)
+
+    def _content(self, holder: str, name: FileName) -> bytes:
+        return content(File(name.hash, name.size), lambda one: self.blobs.read(holder, one))
+
+    def of(self, number: int, name: FileName) -> Catalogue:
+        found = self._read.get(number)
+        if found is None:
+            try:
+                found = catalogue.decode(self._content(of_bag(number), name))
+            except (OSError, Broken):
+                found = {}  # collected: its tasks will say what they miss
+            self._read[number] = found
+            if len(self._read) > KEPT:
+                self._read.popitem(last=False)
+        return found
+
+    def inputs(self, number: int, name: FileName, task: Task) -> tuple[Input, ...]:
+        """A folder becomes the files in it."""
+        known, found = self.of(number, name), list[Input]()
+        for item in task.inputs:
+            if item.path not in known:
+                found.append(item)
+            for entry in known.get(item.path, ()):
+                more = f"/{entry.name}" if entry.name else ""
+                found.append(
+                    Input(item.name + more, item.path + more, entry.hash, entry.size,
+                          entry.executable)
+                )  # fmt: skip
+        return tuple(found)
+
+    def small(self, number: int, name: str) -> bytes | None:
+        """The bytes of a small input, to be sent with the call."""
+        try:
+            return self.blobs.read(of_bag(number), name)
+        except OSError:
+            return None

@@ -1,0 +1,90 @@
+"""A server's blobs, as they are read and put; a connection that breaks is made anew."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any, Callable, List, Optional, Tuple
+from urllib.parse import urlsplit
+
+from .blobs import digest
+from .joining import Join
+from .pinned import connect
+
+PATIENCE_S = 60.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
+ASKED_AT_ONCE = 1000
+WRONG_AT_MOST = 3  # times that what came was not what its name says
+
+
+class Refused(Exception):
+    """The server says no, and would again."""
+
+
+class Depot:
+    def __init__(self, join: Join, go_on: Callable[[str], object]) -> None:
+        """`go_on` is asked before each try, with what went wrong the last time; it raises when it
+        is not worth while any more."""
+        self._join = join
+        self._go_on = go_on
+        self._above = urlsplit(join.url).path + "/api/v1/blobs/"
+        self._head = {"Authorization": f"Bearer {join.token}"} if join.token else {}
+        self._connection: Any = None
+
+    def read(self, name: str, whose: str) -> bytes:
+        """`whose`: `?attempt=7`, of one that this machine has, or `?bag=3`, of the caller's."""
+        for _ in range(WRONG_AT_MOST):
+            data = self._ask("GET", f"{name}{whose}")
+            if digest(data) == name:
+                return data
+        raise Refused(f"what the server gives for {name} is something else")
+
+    def missing(self, names: List[str], attempt: Optional[int] = None) -> List[str]:
+        found: List[str] = []
+        for at in range(0, len(names), ASKED_AT_ONCE):
+            body = {"hashes": names[at : at + ASKED_AT_ONCE], "attempt": attempt}
+            found += json.loads(self._ask("POST", "missing", json.dumps(body).encode()))
+        return found
+
+    def put(self, name: str, data: bytes, whose: str = "") -> None:
+        self._ask("PUT", f"{name}{whose}", data)
+
+    def _ask(self, method: str, path: str, body: Optional[bytes] = None) -> bytes:
+        pause, wrong = FIRST_PAUSE_S, ""
+        while True:
+            self._go_on(wrong)
+            try:
+                status, data = self._exchange(method, path, body)
+            except Exception as error:
+                self.close()
+                wrong = str(error) or type(error).__name__
+            else:
+                if status == 200:
+                    return data
+                if status < 500:
+                    raise Refused(_words(data))
+                wrong = _words(data)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _exchange(self, method: str, path: str, body: Optional[bytes]) -> Tuple[int, bytes]:
+        if self._connection is None:
+            self._connection = connect(self._join.url, self._join.fingerprint, PATIENCE_S)
+        self._connection.request(method, self._above + path, body, self._head)
+        response = self._connection.getresponse()
+        data = response.read()
+        if response.will_close:
+            self.close()
+        return response.status, data
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _words(data: bytes) -> str:
+    try:
+        return str(json.loads(data)["error"])
+    except (ValueError, KeyError, TypeError):
+        return data[:200].decode("utf-8", "replace")
