@@ -23,7 +23,7 @@ Ends = Tuple[int, int]  # of stdout and stderr
 
 class Attempt:
     def __init__(self, order: Json, terms: Json, scratch: str) -> None:
-        """`scratch` is where it has its folder, unless the terms name a place."""
+        """`scratch` is where it has its folder if its files travel; else the terms name a place."""
         self.order, self.terms = order, terms
         self.id: int = order["attempt"]
         self.bag = str(order["bag"])
@@ -32,7 +32,8 @@ class Attempt:
         self.grace_s = float(terms.get("grace_s") or 0)
         self.folder: Optional[str] = None  # of its own, when it is staged
         if terms.get("files") == "staged":
-            self.folder = attempt_folder(terms.get("scratch") or scratch, self.id)
+            place = scratch if terms.get("travels") else terms["scratch"]
+            self.folder = attempt_folder(place, self.id)
         self.script = ""  # where its batch script lies
         self.passing: Optional[str] = None  # a folder of a batch script's own, gone with it
         self.slot: Optional[Slot] = None
