@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import ask
-from tests.real.served import Server, serving, tailrace, wait_for, worker
+from tests.real.served import Server, serving, wait_for, worker
 
 from tailrace.bag.bagfile import load_bag_file
 from tailrace.cli.packing import pack
@@ -54,14 +54,20 @@ def own(folder: Path, server: Server) -> Path:
     return join
 
 
+def told_by(folder: Path, join: str, *words: str) -> str:
+    done = ask(folder, *words, TAILRACE_SERVER=join)
+    assert done.code == 0, done
+    return done.out
+
+
 def test_files_travel_there_and_back_and_only_what_is_missing(tmp_path: Path) -> None:
     away = tmp_path / "away"
     with serving(tmp_path) as server:
         join, lab = str(own(away, server)), server.token("lab", "pool")
         with worker(tmp_path / "w", TAILRACE_JOIN=lab.text()):
 
-            def ada(*words: str, code: int = 0) -> str:
-                return tailrace(away, *words, code=code, TAILRACE_SERVER=join).stdout
+            def ada(*words: str) -> str:
+                return told_by(away, join, *words)
 
             told = ada("submit")
             assert "3 files, 3 MiB; sent 3 MiB" in told and "tailrace fetch 1" in told
@@ -98,9 +104,8 @@ def test_who_owns_the_server_finds_outputs_at_their_targets(tmp_path: Path) -> N
     away = tmp_path / "away"
     with serving(tmp_path, "--local", "-j", "1") as server:
         own(away, server)
-        told = tailrace(away, "submit", "-q")
-        assert told.stdout == "1\n"
-        tailrace(away, "watch", "-q")
+        assert ask(away, "submit", "-q").out == "1\n"
+        assert ask(away, "watch", "-q").code == 0
         wait_for(lambda: (away / "results/3.bin").exists())
         assert (away / "notes/2").read_text() == "two"
 
@@ -111,15 +116,16 @@ def test_a_worker_killed_in_the_middle_of_a_download_goes_on_in_the_next(tmp_pat
     with serving(tmp_path) as server:
         join, lab = str(own(away, server)), server.token("lab", "pool")
         (away / "data/deep/big.bin").write_bytes(os.urandom(48 * CHUNK))
-        tailrace(away, "submit", "-q", TAILRACE_SERVER=join)
+        (away / "double.py").write_text(DOUBLE.replace("(big +", "(big[-9:] +"))
+        told_by(away, join, "submit", "-q")
         parts = tmp_path / "w/files/cache"
         with worker(tmp_path / "w", TAILRACE_JOIN=lab.text()) as first:
             wait_for(lambda: parts.exists() and any("-" in p.name for p in parts.iterdir()))
             first.send_signal(signal.SIGKILL)
             first.wait(60)
         with worker(tmp_path / "w", TAILRACE_JOIN=lab.text()):
-            tailrace(away, "watch", "-q", TAILRACE_SERVER=join)
-        tailrace(away, "fetch", TAILRACE_SERVER=join)
+            told_by(away, join, "watch", "-q")
+        told_by(away, join, "fetch")
     assert (away / "results/2.bin").read_bytes().endswith(b"ada2")
 
 
@@ -176,7 +182,7 @@ def test_a_worker_that_lies_about_its_outputs_is_not_believed(tmp_path: Path) ->
     with serving(tmp_path) as server:
         join, lab = str(own(away, server)), server.token("lab", "pool")
         den, root = server.token("den", "pool"), server.token("root", "admin")
-        tailrace(away, "submit", "-q", TAILRACE_SERVER=join)
+        told_by(away, join, "submit", "-q")
         told = describe(io.BytesIO(b"result"))
         output = {"name": "out.bin", "size": 6, "hash": told.file.hash}
         liar = Worker(server, lab)
