@@ -65,7 +65,8 @@ def depot(owner: Owner) -> Depot:
                 remedy="The same command again goes on where this one stopped.",
             )
 
-    return Depot(Join(owner.address, owner.token, owner.fingerprint), go_on)
+    join = Join(owner.address, owner.token, owner.fingerprint)
+    return Depot(lambda: join, go_on)
 
 
 def _sent(owner: Owner, packed: Packed) -> int:

@@ -201,6 +201,7 @@ class Client:
             log(f"the server is now {join.url}")
             self._join = join
             self._caller.turn_to(join)
+            self._courier.turn_to(join)
 
     def _hear_keeper(self) -> None:
         ended = []

@@ -202,6 +202,13 @@ class Courier:
                 self._threads += 1
                 threading.Thread(target=self._carry, name="files", daemon=True).start()
 
+    def turn_to(self, join: Join) -> None:
+        """From the next connection on."""
+        self._join = join
+
+    def _where(self) -> Join:
+        return self._join
+
     def _carry(self) -> None:
         """In a thread."""
         while True:
@@ -217,13 +224,13 @@ class Courier:
     def _bring(self, job: _Job) -> _Done:
         file = job.file
         assert file is not None
-        error = bring(self._join, self.cache, file, lambda: self._wanted.get(file) or [])
+        error = bring(self._where, self.cache, file, lambda: self._wanted.get(file) or [])
         return _Done(job, error)
 
     def _deliver(self, job: _Job) -> _Done:
         attempt = job.result["attempt"]
         try:
-            outputs = deliver(self._join, job.result, lambda: attempt in self._results)
+            outputs = deliver(self._where, job.result, lambda: attempt in self._results)
         except CannotCarry as error:
             return _Done(job, str(error))
         finally:

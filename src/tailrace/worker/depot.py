@@ -22,13 +22,11 @@ class Refused(Exception):
 
 
 class Depot:
-    def __init__(self, join: Join, go_on: Callable[[str], object]) -> None:
-        """`go_on` is asked before each try, with what went wrong the last time; it raises when it
-        is not worth while any more."""
+    def __init__(self, join: Callable[[], Join], go_on: Callable[[str], object]) -> None:
+        """`join` says where the server is now. `go_on` is asked before each try, with what went
+        wrong the last time; it raises when it is not worth while any more."""
         self._join = join
         self._go_on = go_on
-        self._above = urlsplit(join.url).path + "/api/v1/blobs/"
-        self._head = {"Authorization": f"Bearer {join.token}"} if join.token else {}
         self._connection: Any = None
 
     def read(self, name: str, whose: str) -> bytes:
@@ -68,9 +66,12 @@ class Depot:
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _exchange(self, method: str, path: str, body: Optional[bytes]) -> Tuple[int, bytes]:
+        join = self._join()
         if self._connection is None:
-            self._connection = connect(self._join.url, self._join.fingerprint, PATIENCE_S)
-        self._connection.request(method, self._above + path, body, self._head)
+            self._connection = connect(join.url, join.fingerprint, PATIENCE_S)
+        head = {"Authorization": f"Bearer {join.token}"} if join.token else {}
+        above = urlsplit(join.url).path + "/api/v1/blobs/"
+        self._connection.request(method, above + path, body, head)
         response = self._connection.getresponse()
         data = response.read()
         if response.will_close:

@@ -11,6 +11,7 @@ from .joining import Join
 
 NOT_WANTED = "not wanted any more"
 Json = Dict[str, Any]
+Where = Callable[[], Join]  # the server is
 
 
 class NotWanted(Exception):
@@ -21,7 +22,7 @@ class CannotCarry(Exception):
     """Says why in one line."""
 
 
-def bring(join: Join, cache: Cache, file: File, wanted: Callable[[], List[int]]) -> str:
+def bring(join: Where, cache: Cache, file: File, wanted: Callable[[], List[int]]) -> str:
     """For the first attempt that wants it; should that one go, for the next. Why not, or ''."""
 
     def first(_: str = "") -> int:
@@ -56,7 +57,7 @@ def bring(join: Join, cache: Cache, file: File, wanted: Callable[[], List[int]])
     return ""
 
 
-def deliver(join: Join, result: Json, wanted: Callable[[], bool]) -> List[Json]:
+def deliver(join: Where, result: Json, wanted: Callable[[], bool]) -> List[Json]:
     """The outputs as the result tells of them."""
 
     def go_on(_: str) -> None:
