@@ -12,20 +12,26 @@ from tailrace.server.reading import BagFacts
 class Bags(Protocol):
     """As much of a reader as is needed here."""
 
+    def names(self) -> list[tuple[int, str]]: ...
+
     def bags(self) -> list[BagFacts]: ...
+
+    def bag(self, number: int) -> BagFacts: ...
 
 
 def choose(reader: Bags, text: str | None) -> BagFacts:
-    bags = reader.bags()
-    if not bags:
+    """A number means that bag, whatever another is called: of bags with one name, the newest."""
+    names = reader.names()
+    if not names:
         raise BadInput("there is no bag here yet", remedy="Start one with `tailrace run`.")
     if text is None:
-        return bags[-1]
-    named = [bag for bag in bags if str(bag.bag) == text or bag.name == text]
+        return reader.bag(names[-1][0])
+    numbered = [number for number, _ in names if str(number) == text]
+    named = numbered or [number for number, name in names if name == text]
     if not named:
-        known = ", ".join(f"{bag.bag} ({bag.name})" for bag in bags[-10:])
+        known = ", ".join(f"{number} ({name})" for number, name in names[-10:])
         raise BadInput(f"there is no bag {text!r}", remedy=f"There are: {known}.")
-    return named[-1]
+    return reader.bag(named[-1])
 
 
 def choose_unfinished(reader: Bags, text: str | None) -> BagFacts:

@@ -112,7 +112,6 @@ class Api:
     def __init__(self, world: World, tokens: Tokens) -> None:
         self._world = world
         self._tokens = tokens
-        self._last_bag = 0
         blobs = Storeroom(world).routes()
         self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
 
@@ -206,7 +205,7 @@ class Api:
     async def _submit(self, call: Call) -> Submitted:
         """Answered when it is committed."""
         bag = checked(call.body, call.who)
-        number = self._last_bag = max(self._world.store.next_bag(), self._last_bag + 1)
+        number = self._world.new_bag()
         if bag.spec.catalogue is not None:
             await self._take_in(number, bag.spec.catalogue, call.who)
         spec, chunks = bag.encode()

@@ -29,6 +29,9 @@ Headers = list[tuple[bytes, bytes]]
 JSON: Headers = [(b"content-type", b"application/json")]
 AGAIN: Headers = [*JSON, (b"retry-after", b"1")]
 WHO_ARE_YOU: Headers = [*JSON, (b"www-authenticate", b"Bearer")]
+UNUSABLE = (
+    TailraceError, ValueError, KeyError, ArithmeticError, RecursionError, msgspec.MsgspecError,
+)  # fmt: skip
 LOCAL = "local"  # the pool of a worker that names none
 
 
@@ -58,8 +61,11 @@ class App:
         body = await _body(receive, WORK.most_body)
         try:
             request = decode_request(body)
-        except msgspec.MsgspecError as error:
+            deep = [result.attempt for result in request.results if result.too_deep]
+        except (msgspec.MsgspecError, RecursionError) as error:
             raise Refused(400, str(error)) from None
+        if deep:
+            raise Refused(400, f"the value of attempt {deep[0]} is nested too deep")
         if any(result.outcome not in REPORTED for result in request.results):
             raise Refused(400, "an outcome that no worker can report")
         if request.protocol != PROTOCOL:
@@ -100,7 +106,7 @@ class App:
         except TROUBLES as error:
             status, headers = 503, AGAIN
             answer = {"error": f"the store cannot be read: {error}"}
-        except (TailraceError, ValueError, KeyError, msgspec.MsgspecError) as error:
+        except UNUSABLE as error:
             raise Refused(400, str(error)) from error
         if isinstance(answer, Plain):
             await _answer(send, status, answer.body, [(b"content-type", answer.kind.encode())])

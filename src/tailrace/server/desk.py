@@ -38,6 +38,7 @@ from tailrace.scheduler.state import Attempt
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
+from tailrace.server.lives import apart
 from tailrace.server.orders import Content, Orders
 from tailrace.server.protocol import (
     NULL,
@@ -59,7 +60,7 @@ class Session:
 
     __slots__ = (
         "about", "ends_us", "facts", "first_us", "gone", "host", "number", "seen_us", "sent", "seq",
-        "told",
+        "shared", "told",
     )  # fmt: skip
 
     def __init__(
@@ -76,6 +77,7 @@ class Session:
         self.told: dict[int, int] = {}  # attempts it was told to drop, and when
         self.ends_us: int | None = None  # of its lease, as it was told
         self.sent: dict[str, None] = {}  # small blobs it was given
+        self.shared: dict[int, None] = {}  # bags of which we told it what all tasks share
 
 
 class Released(msgspec.Struct):
@@ -118,7 +120,7 @@ class Desk:
         self._events.append((Restarted(seed, pools, grace), None))
 
     def _restore(self, store: Store, now: int) -> None:
-        rows = store.restored()
+        rows = apart(store.restored(), store.epoch, now)
         self._opening: Page | None = Page(rows, now)
         self.scheduler.restore(rows, now)
         for host, (number, seq, about, first) in store.sessions().items():
@@ -411,9 +413,7 @@ class Desk:
         start = [self._orders.start(attempt, self.scheduler.state) for attempt in call.start]
         drop = self._to_drop(call)
         self._sessions[request.host].told = dict.fromkeys(drop, now)
-        known = dict.fromkeys(request.known)
-        bags = dict.fromkeys([one.bag for one in start if one.bag not in known])
-        shared = {str(bag): self._content.shared(bag) for bag in bags}
+        shared = self._orders.shared(start, request.known, self._sessions[request.host].shared)
         contact = self._contact_s(request.pool)
         stop = self._stop(request)
         ends_s = self._lease_left_s(request, now)

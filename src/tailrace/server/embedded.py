@@ -47,7 +47,7 @@ class Embedded(Serving):
 
     def submit(self, bag: Bag) -> int:
         """Other unfinished bags of the folder stay as they are, until they are resumed."""
-        number = self.world.store.next_bag()
+        number = self.world.new_bag()
         self._hold_others(number)
         spec, chunks = bag.encode()
         order = bag.order()

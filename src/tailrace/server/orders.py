@@ -56,6 +56,17 @@ class Orders:
         shared = () if terms is None else terms.shared
         return [_input(item, is_below(item.path, shared)) for item in task.inputs]
 
+    def shared(
+        self, start: list[Start], known: list[int], told: dict[int, None]
+    ) -> dict[str, dict[str, Any]]:
+        """What all tasks of a bag share, unless the session has it from us. From an earlier life of
+        the store it may have that of another bag under the same number."""
+        has = {bag: None for bag in known if bag in told}
+        bags = dict.fromkeys([one.bag for one in start if one.bag not in has])
+        told.clear()
+        told.update(has | bags)
+        return {str(bag): self._content.shared(bag) for bag in bags}
+
     def small(self, start: list[Start], sent: dict[str, None]) -> dict[str, bytes]:
         """The bytes of small inputs go along, once to each session; it asks for what it lost."""
         found: dict[str, bytes] = {}

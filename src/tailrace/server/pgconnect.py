@@ -32,6 +32,8 @@ SERVER = {
 }
 #: Read-only, too long in a transaction, in one that failed: no fault of the statement.
 PASSING = ("25006", "25P02", "25P03")
+#: Beyond what the database can hold, such as a row of its index: so it will be the next time.
+LIMITS = "54"
 #: A database may be set up to answer before it is durable: not to us. Stronger than on may stay.
 DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', false)"
@@ -81,4 +83,7 @@ def told(url: StoreUrl, error: psycopg.Error) -> Trouble | Rejected:
     psycopg = driver(url)
     text = f"{url}: {str(error).strip().partition(chr(10))[0]}"
     passing = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return Trouble(text) if passing or error.sqlstate in PASSING else Rejected(text)
+    too_much = (error.sqlstate or "").startswith(LIMITS)
+    if (passing and not too_much) or error.sqlstate in PASSING:
+        return Trouble(text)
+    return Rejected(text)

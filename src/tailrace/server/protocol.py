@@ -21,6 +21,17 @@ REPORTED = (
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]  # what every JSON and SQL can hold
 MOST_PROGRESS = 1000  # reports in one call
 MOST_TEXT = 200  # characters of what a task says beside how far it is
+MOST_NAME = 200
+MOST_ERROR = 10_000
+MOST_FACTS = 64
+MOST_DEEP = 100  # lists and objects within each other in what a task returns
+# One line: what stands in a table's key or column is short, and no database takes a NUL.
+Name = Annotated[str, msgspec.Meta(max_length=MOST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+Facts = Annotated[
+    dict[Name, bool | Whole | float | Name | None], msgspec.Meta(max_length=MOST_FACTS)
+]
+Amounts = Annotated[dict[Name, Count], msgspec.Meta(max_length=MOST_FACTS)]
 NULL = msgspec.Raw(b"null")
 
 
@@ -40,7 +51,7 @@ class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
     outcome: Outcome
     exit: Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)] | None = None
     signal: Count | None = None
-    limit: str | None = None
+    limit: Name | None = None
     run_us: Count = 0
     cpu_us: Count = 0
     memory: Count = 0
@@ -51,14 +62,20 @@ class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
     stdout_bytes: Count = 0
     stderr_bytes: Count = 0
     outputs: list[OutputFile] = []
-    error: str = ""
+    error: Annotated[str, msgspec.Meta(max_length=MOST_ERROR)] = ""
 
     def text(self) -> str:
         """What makes two failures alike: the error, or the last line of stderr."""
-        if self.error:
-            return self.error
-        lines = self.stderr.rstrip().rsplit("\n", 1)
-        return lines[-1].strip()[:400]
+        told = self.error or self.stderr.rstrip().rsplit("\n", 1)[-1].strip()
+        return told[:400].replace("\0", "")
+
+    @property
+    def too_deep(self) -> bool:
+        """Who reads the value could not: nothing that holds so many others is taken apart."""
+        value = bytes(self.value)
+        if value.count(b"[") + value.count(b"{") <= MOST_DEEP:
+            return False
+        return _depth(msgspec.json.decode(value)) > MOST_DEEP
 
 
 class WorkProgress(msgspec.Struct, frozen=True):
@@ -74,17 +91,17 @@ class WorkProgress(msgspec.Struct, frozen=True):
 
 class WorkRequest(msgspec.Struct, frozen=True):
     protocol: int
-    host: str
+    host: Annotated[Name, msgspec.Meta(min_length=1)]
     session: Count
     seq: Count
-    pool: str
-    kind: str
-    capacity: dict[str, Count]
+    pool: Name
+    kind: Name
+    capacity: Amounts
     held: list[Count]
     results: list[WorkResult]
     wait_s: Annotated[float, msgspec.Meta(ge=0, le=3600)]
     lease: Count | None = None
-    about: dict[str, Any] = {}
+    about: Facts = {}
     speed: Annotated[float, msgspec.Meta(gt=0, lt=1e9)] = 1.0
     progress: Annotated[list[WorkProgress], msgspec.Meta(max_length=MOST_PROGRESS)] = []
     known: list[Count] = []  # bags of which it has what all tasks share
@@ -118,6 +135,15 @@ class WorkReply(msgspec.Struct, frozen=True):
     stop: str | None = None
     ends_s: float | None = None  # until its lease ends, as far as it is renewed
     blobs: dict[str, bytes] = {}  # small inputs of what is to start, by their hashes
+
+
+def _depth(value: Any) -> int:
+    deep, level = 0, [value]
+    while level:
+        inner = (one for one in level if isinstance(one, list | dict))
+        level = [each for one in inner for each in (one if isinstance(one, list) else one.values())]
+        deep += 1
+    return deep
 
 
 decode_result = msgspec.json.Decoder(WorkResult).decode

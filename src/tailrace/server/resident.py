@@ -27,7 +27,6 @@ class Resident(Serving):
         super().__init__(folder, (lends_nothing,), Door(), journal=journal, parts=parts)
         place = folder / "workers" / "standing"
         self._standing = Standing(place, PLAIN, self.here.text(), self._token, capacity)
-        self._last = 0  # bag told, perhaps not yet committed
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -40,7 +39,7 @@ class Resident(Serving):
 
     def add(self, bag: Bag) -> tuple[int, asyncio.Future[None]]:
         """Its number, and a future that is done when it is committed."""
-        number = self._last = max(self.world.store.next_bag(), self._last + 1)
+        number = self.world.new_bag()
         spec, chunks = bag.encode()
         new = NewBag(number, bag.spec.name, spec, chunks)
         return number, self.world.tell(BagSubmitted(number, bag.terms()), new)

@@ -107,6 +107,7 @@ class World:
         self.trouble = ""  # why nothing can be committed just now
         self._failing_since: float | None = None
         self._tickets = 0
+        self._last_bag = 0
         self._waiting: dict[int, asyncio.Future[bytes | Answer]] = {}
         self._parked: dict[int, Answer] = {}
         self._unheard: dict[asyncio.Future[None], None] = {}
@@ -164,6 +165,11 @@ class World:
         """Its oldest running tasks that tell how far they are; none where nobody knows."""
         found = self.state.bags.get(bag) if self.available else None
         return [] if found is None else halfway(found, self.clock.now(), most)
+
+    def new_bag(self) -> int:
+        """A number that no other bag has, or was told of and waits to be committed."""
+        self._last_bag = max(self._last_bag + 1, self.store.next_bag())
+        return self._last_bag
 
     def tell(self, event: AnyEvent, new: NewBag | None = None) -> asyncio.Future[None]:
         """The future is done when it is committed."""

@@ -72,7 +72,7 @@ class RunnerLink:
         self._left = memoryview(b"")
         self._permits: List[bytes] = []
         self._permit = 0
-        self._functions: "OrderedDict[int, None]" = OrderedDict()
+        self._functions: "OrderedDict[int, str]" = OrderedDict()
         self._parts.append(source)
         self._put(SETTING, 0, 0, 0, 0, _setting(function))
 
@@ -81,19 +81,26 @@ class RunnerLink:
     def call(self, order: Json, function: Json) -> int:
         """Sent with the next `flush`; its permit."""
         bag = int(order["bag"])
-        if function["pickled"] and bag not in self._functions:
-            self._put_function(bag, base64.b64decode(function["pickled"]))
+        if function["pickled"] and self._functions.get(bag) != function["pickled"]:
+            self._put_function(bag, function["pickled"])
         self._permit = (self._permit + 1) & 0xFFFFFFFF
         item = base64.b64decode(order["item"])
         self._put(CALL, self._permit, bag, order["attempt"], order.get("index") or 0, item)
         self._permits.append(PERMIT.pack(self._permit))
         return self._permit
 
-    def _put_function(self, bag: int, pickled: bytes) -> None:
-        if len(self._functions) >= MOST_FUNCTIONS:
-            self._put(FORGET, 0, self._functions.popitem(last=False)[0], 0, 0, b"")
-        self._functions[bag] = None
-        self._put(FUNCTION, 0, bag, 0, 0, pickled)
+    def _put_function(self, bag: int, pickled: str) -> None:
+        """A server that was set back may give a number to another bag."""
+        if bag in self._functions:
+            self._forget_function(bag)
+        elif len(self._functions) >= MOST_FUNCTIONS:
+            self._forget_function(next(iter(self._functions)))
+        self._functions[bag] = pickled
+        self._put(FUNCTION, 0, bag, 0, 0, base64.b64decode(pickled))
+
+    def _forget_function(self, bag: int) -> None:
+        del self._functions[bag]
+        self._put(FORGET, 0, bag, 0, 0, b"")
 
     def _put(
         self, kind: bytes, permit: int, bag: int, attempt: int, index: int, body: bytes

@@ -1,0 +1,87 @@
+"""A server without a socket, spoken to by whole HTTP calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tailrace.pools.terms import Pool
+from tailrace.server.app import App
+from tailrace.server.world import World
+
+OWNER = "secret"
+WORK = {
+    "protocol": 1, "host": "h", "session": 1, "pool": "lab", "kind": "k", "held": [],
+    "capacity": {"cores": 1000}, "results": [], "wait_s": 0,
+}  # fmt: skip
+SPEC = {"name": "b", "folder": "/tmp", "command": "true", "axes": []}
+
+
+class Spoken:
+    def __init__(self, folder: Path, store: str = "") -> None:
+        self.loop = asyncio.new_event_loop()
+        self.world = World(folder / ".tailrace", (Pool("lab"),), check=True, store=store)
+        self.app = App(self.world, OWNER)
+        self._seq = 0
+        self.loop.run_until_complete(self._begin())
+
+    async def _begin(self) -> None:
+        self.world.begin()
+
+    def token(self, kind: str, name: str) -> str:
+        root = {"kind": kind, "name": name}
+        return str(self.call("POST", "/api/v1/tokens", root)[1]["token"])
+
+    def call(self, method: str, path: str, body: Any = None, token: str = OWNER) -> tuple[int, Any]:
+        return self.loop.run_until_complete(self.calling(method, path, body, token))
+
+    async def calling(
+        self, method: str, path: str, body: Any = None, token: str = OWNER
+    ) -> tuple[int, Any]:
+        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        messages = [{"type": "http.request", "body": sent, "more_body": False}]
+        told: list[Any] = []
+
+        async def receive() -> Any:
+            return messages.pop() if messages else await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            told.append(message)
+
+        path, _, query = path.partition("?")
+        headers = [(b"authorization", f"Bearer {token}".encode())]
+        scope = {"type": "http", "method": method, "path": path, "headers": headers,
+                 "query_string": query.encode()}  # fmt: skip
+        async with asyncio.timeout(60):
+            await self.app(scope, receive, send)
+        data = told[1]["body"]
+        is_json = dict(told[0]["headers"])[b"content-type"] == b"application/json"
+        return told[0]["status"], json.loads(data) if is_json else data
+
+    def work(self, token: str = OWNER, **said: Any) -> tuple[int, Any]:
+        """A call of a worker; the newest it has made."""
+        self._seq += 1
+        return self.call("POST", "/api/v1/work", {**WORK, "seq": self._seq, **said}, token)
+
+    def submit(self, command: str, token: str = OWNER, **more: Any) -> int:
+        spec = {**SPEC, "command": command, **more}
+        status, told = self.call("POST", "/api/v1/bags", {"spec": spec}, token)
+        assert status == 200, told
+        return int(told["bag"])
+
+    def close(self) -> None:
+        self.world.close()
+        self.loop.close()
+
+
+@contextmanager
+def spoken(folder: Path, store: str = "") -> Iterator[Spoken]:
+    made = Spoken(folder, store)
+    try:
+        yield made
+    finally:
+        made.close()
