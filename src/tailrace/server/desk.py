@@ -120,7 +120,9 @@ class Desk:
         self._events.append((Restarted(seed, pools, grace), None))
 
     def _restore(self, store: Store, now: int) -> None:
-        rows = apart(store.restored(), store.epoch, now)
+        rows = store.restored()
+        if not store.first_life:
+            rows = apart(rows, now)
         self._opening: Page | None = Page(rows, now)
         self.scheduler.restore(rows, now)
         for host, (number, seq, about, first) in store.sessions().items():

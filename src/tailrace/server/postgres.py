@@ -181,7 +181,7 @@ class Postgres(PostgresLink):
                 found = int(_first(self._link.execute(EPOCH).fetchone()))
                 if not theirs and found not in self._mine:
                     raise StoreError(f"{self.url}: another server has taken over the store.")
-                epoch = found + 1 + secrets.randbelow(FAR)
+                epoch = found + 1 + (secrets.randbelow(FAR) if found else 0)
                 self._mine[epoch] = None
                 self._link.execute("UPDATE meta SET value = %s WHERE key = 'epoch'", (epoch,))
         except self._errors as error:

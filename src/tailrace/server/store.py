@@ -37,16 +37,19 @@ class Store:
             self.link.close()
             raise
         self.epoch = 0
+        self.first_life = False  # nobody has sent anything from it before
 
     def begin_epoch(self) -> int:
         """From now on only this server may commit."""
         self.epoch = self.link.take()
+        self.first_life = self.epoch == 1
         return self.epoch
 
     def recover(self) -> None:
         """After trouble: when this returns, nothing written before can still arrive, and what the
         tables say holds, also of a commit of which nobody knows whether it took place."""
         self.epoch = self.link.retake(self.epoch)
+        self.first_life = False  # a database may have lost what it had promised to keep
 
     def close(self) -> None:
         self.link.close()
