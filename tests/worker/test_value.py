@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tailrace.worker.value import Unusable, by_regex, from_last_line, parse
+from tailrace.worker import searching
+from tailrace.worker.searching import Unsearchable, by_regex, search
+from tailrace.worker.value import Unusable, from_last_line, parse
 
 from .conftest import Worker
 from .scripted_desk import ScriptedDesk
@@ -27,8 +29,32 @@ def test_named_groups_make_an_object() -> None:
 
 
 def test_a_bad_regex_is_said() -> None:
-    with pytest.raises(Unusable, match="regex"):
-        by_regex("(", "x")
+    with pytest.raises(Unsearchable, match="regex"):
+        search("(", "x")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"(a+)+$", "a" * 60 + "b"), ("a*b", "a" * 1_000_000), (r"(a|a)*$", "a" * 60 + "b")],
+)
+def test_a_regex_that_takes_for_ever_is_given_up(
+    pattern: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "LIMIT_S", 0.2)
+    with pytest.raises(Unsearchable, match=r"not found in 0.2 s"):
+        search(pattern, text)
+    with pytest.raises(Unsearchable, match=r"not found in 0.1 s"):
+        search(pattern, text)
+
+
+@pytest.mark.parametrize("pattern", [r"(?P<x>(?:\d+,)*\d+);(?P<y>\w+)", r"(\d+);", r"(x)?(y|z)?;"])
+def test_a_child_finds_what_would_be_found_here(
+    pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "1,2,3;abc\n7;d"
+    here = by_regex(pattern, text)
+    monkeypatch.setattr(searching, "STEPS", 0)
+    assert search(pattern, text) == here
 
 
 def test_the_last_line_counts_if_it_is_a_json_object() -> None:
@@ -54,6 +80,16 @@ def test_values_of_real_tasks(desk: ScriptedDesk, worker: Worker) -> None:
     assert run(desk, shell="echo e=1; echo e=2", result={"regex": "e=(.*)"})["value"] == 2
     assert run(desk, shell="echo hello")["value"] is None
     assert run(desk, shell="echo '{\"b\": 2}'; exit 1")["value"] is None
+
+
+def test_a_regex_that_takes_for_ever_does_not_keep_the_machine(
+    desk: ScriptedDesk, worker: Worker
+) -> None:
+    slow = {"regex": "(a+)+$"}
+    found = run(desk, shell="printf '%060d' 0 | tr 0 a; echo b", result=slow)
+    assert (found["outcome"], found["value"]) == ("task_failed", None)
+    assert "regex was not found in 2 s" in found["error"]
+    assert run(desk, shell="echo e=1", result={"regex": "e=(.*)"})["value"] == 1
 
 
 def test_a_result_that_cannot_be_used_is_a_failure(desk: ScriptedDesk, worker: Worker) -> None:

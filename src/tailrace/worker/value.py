@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
-from collections import deque
-from typing import Any, Dict, Pattern, Tuple
+from typing import Any, Dict, Tuple
 
 from .results import encoded_bytes
 from .ring import read_tail, remove
+from .searching import Unsearchable, search
 
 VALUE_BYTES = 1 << 20  # as it was written, and as JSON
 # A regex is looked for in the end of stdout only: this much.
 SEARCHED_BYTES = 1 << 20
 _DEPTH = 100  # deeper values would be refused by readers of the result
-_compiled: Dict[str, Pattern[str]] = {}
 
 
 class Unusable(Exception):
@@ -48,9 +46,16 @@ def _found(result: Dict[str, Any], path: str, out: int, out_size: int) -> Tuple[
     if written or not out_size:
         return written, value
     if result.get("regex"):
-        return True, by_regex(result["regex"], read_tail(out, out_size, SEARCHED_BYTES))
+        return True, _searched(result["regex"], read_tail(out, out_size, SEARCHED_BYTES))
     line = read_tail(out, out_size, min(VALUE_BYTES, _line_guess(out_size)))
     return False, from_last_line(line)
+
+
+def _searched(pattern: str, text: str) -> Any:
+    try:
+        return search(pattern, text)
+    except Unsearchable as error:
+        raise Unusable(str(error)) from None
 
 
 def _line_guess(size: int) -> int:
@@ -79,32 +84,6 @@ def from_file(path: str) -> Tuple[bool, Any]:
         raise Unusable(f"$TAILRACE_RESULT cannot be read: {error.strerror}") from None
     finally:
         remove(path)
-
-
-def by_regex(pattern: str, text: str) -> Any:
-    try:
-        regex = _compiled.get(pattern) or _compiled.setdefault(pattern, re.compile(pattern, re.M))
-    except re.error as error:
-        raise Unusable(f"the result's regex cannot be used: {error}") from None
-    matches = deque(regex.finditer(text), maxlen=1)
-    if not matches:
-        return None
-    last = matches[0]
-    if regex.groupindex:
-        return {name: number_or_text(found) for name, found in last.groupdict().items()}
-    return number_or_text(last.group(1 if regex.groups else 0))
-
-
-def number_or_text(text: Any) -> Any:
-    if text is None:
-        return None
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        return number if abs(number) < float("inf") and "_" not in text else text
-    return text
 
 
 def from_last_line(text: str) -> Any:
