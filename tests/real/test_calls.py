@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from tests.real.served import serving
+from tests.real.served import serving, worker
 
 import tailrace
 from tailrace.errors import BadInput
@@ -47,6 +47,27 @@ def test_a_server_elsewhere_makes_the_calls(
         monkeypatch.setenv("TAILRACE_TOKEN", "wrong")
         with pytest.raises(BadInput, match="does not know your token"):
             tailrace.Executor(server=ada.url).submit(half, 1)
+
+
+def test_machines_that_joined_make_calls_if_their_token_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path) as server:
+        ada, doubtful = server.token("ada", "user"), server.token("theirs", "pool")
+        monkeypatch.setenv("TAILRACE_TOKEN", ada.token)
+        with worker(tmp_path / "theirs", TAILRACE_JOIN=doubtful.text()):
+            with tailrace.Executor(server=ada.url) as executor:
+                refused = executor.submit(abs, -1)
+                assert "no pool here is trusted" in str(refused.exception(timeout=60))
+            lab = server.token("lab", "pool", "--trusted")
+            second = worker(tmp_path / "lab", TAILRACE_JOIN=lab.text())
+            with second, tailrace.Executor(server=ada.url) as executor:
+                assert list(executor.map(abs, range(-20, 0))) == list(range(20, 0, -1))
+        status, hosts = server.ask(server.token("root", "admin"), "GET", "/api/v1/hosts")
+        assert status == 200
+        facts = [one["host"] for one in hosts]
+        assert all(host.get("booked", 0) == 0 for host in facts), facts
 
 
 def _unpickled_when_read(folder: Path) -> list[bool]:

@@ -62,3 +62,15 @@ def test_use_is_noted_now_and_then_not_with_every_call() -> None:
 def test_a_name_that_could_stand_for_something_else_is_refused(store: Store, name: str) -> None:
     with pytest.raises(BadInput, match="is not a name"):
         Tokens(store.link).add(Kind.USER, name, 1)
+
+
+def test_a_pool_is_trusted_when_all_its_tokens_that_hold_are(store: Store) -> None:
+    tokens = Tokens(store.link)
+    lab = tokens.add(Kind.POOL, "lab", 1, trusted=True).encode()
+    tokens.add(Kind.POOL, "mixed", 1, trusted=True)
+    tokens.add(Kind.POOL, "mixed", 1, expires_us=50)
+    assert tokens.principal(lab, 5) == Principal(Kind.POOL, "lab", trusted=True)
+    assert tokens.trusted_pools(5) == ["lab"]
+    assert Tokens(store.link).trusted_pools(60) == ["lab", "mixed"]
+    with pytest.raises(BadInput, match="only a pool"):
+        tokens.add(Kind.USER, "ada", 1, trusted=True)

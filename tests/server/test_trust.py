@@ -20,7 +20,7 @@ def test_a_pickled_result_of_a_pool_that_is_not_trusted_is_refused(pool: str, ta
     vetted: WorkResult = desk._vetted(told, pool)
     assert (vetted == told) is taken
     if not taken:
-        assert (vetted.outcome, vetted.pickled, bytes(vetted.value)) == ("host_failed", "", b"null")
+        assert (vetted.outcome, vetted.pickled, bytes(vetted.value)) == ("lost", "", b"null")
         assert f"the pool {pool}, which is not trusted" in vetted.error
 
 

@@ -21,7 +21,7 @@ class Office(Protocol):
 
     def tokens(self) -> list[Token]: ...
 
-    def add(self, kind: Kind, name: str, expires_s: int | None) -> str: ...
+    def add(self, kind: Kind, name: str, expires_s: int | None, *, trusted: bool) -> str: ...
 
     def revoke(self, number: int) -> Token: ...
 
@@ -35,8 +35,8 @@ class Served:
         found: list[Token] = call(self._owner, "GET", "/api/v1/tokens", kind=list[Token])
         return found
 
-    def add(self, kind: Kind, name: str, expires_s: int | None) -> str:
-        body = {"kind": kind.value, "name": name, "expires_s": expires_s}
+    def add(self, kind: Kind, name: str, expires_s: int | None, *, trusted: bool) -> str:
+        body = {"kind": kind.value, "name": name, "expires_s": expires_s, "trusted": trusted}
         made: NewToken = call(self._owner, "POST", "/api/v1/tokens", body, NewToken)
         return made.token
 
@@ -54,10 +54,10 @@ class Unserved:
     def tokens(self) -> list[Token]:
         return self._tokens.list()
 
-    def add(self, kind: Kind, name: str, expires_s: int | None) -> str:
+    def add(self, kind: Kind, name: str, expires_s: int | None, *, trusted: bool) -> str:
         now = Clock().now()
         expires = None if expires_s is None else now + expires_s * 1_000_000
-        return self._tokens.add(kind, name, now, expires)
+        return self._tokens.add(kind, name, now, expires, trusted=trusted)
 
     def revoke(self, number: int) -> Token:
         return self._tokens.revoke(number, Clock().now())

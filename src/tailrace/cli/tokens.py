@@ -15,6 +15,7 @@ from tailrace.errors import BadInput
 from tailrace.quantities import duration_us
 from tailrace.report import words
 from tailrace.server.principals import Kind
+from tailrace.server.secretfile import check_writable
 from tailrace.server.tokens import Token, checked_name
 
 HEAD = ("token", "kind", "name", "state", "made", "expires", "last used")
@@ -60,7 +61,8 @@ def list_tokens(folder: Path, as_json: bool) -> int:
 def _row(token: Token, now: int) -> tuple[object, ...]:
     moments = (token.made_us, token.expires_us, token.used_us)
     made, expires, used = ("" if us is None else words.moment(us)[:16] for us in moments)
-    return (token.token, token.kind, token.name, token.state(now), made, expires, used)
+    kind = f"{token.kind}, trusted" if token.trusted else token.kind
+    return (token.token, kind, token.name, token.state(now), made, expires, used)
 
 
 @command.command("add")
@@ -68,16 +70,26 @@ def _row(token: Token, now: int) -> tuple[object, ...]:
 @click.option("--user", "kind", flag_value="user", help="Sees and changes his own bags.")
 @click.option("--admin", "kind", flag_value="admin", help="Sees and changes all, makes tokens.")
 @click.option("--pool", "kind", flag_value="pool", help="Lets machines join the pool NAME.")
+@click.option("--trusted", is_flag=True, help="Pickled results of the pool's machines are taken.")
 @click.option("--expires", metavar="TIME", help="Holds so long: 30d, 12h; default: until revoked.")
 @click.option("--write", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the join text to FILE, for you alone, and print none.")  # fmt: skip
 @click.pass_obj
-def add(folder: Path, name: str, kind: str | None, expires: str | None, write: Path | None) -> int:
+def add(
+    folder: Path,
+    name: str,
+    kind: str | None,
+    trusted: bool,
+    expires: str | None,
+    write: Path | None,
+) -> int:
     """Make a token for NAME, and say how it is used. It is shown this once."""
     if kind is None:
         raise BadInput("what is the token for?", remedy="Add --user, --admin or --pool.")
+    if write is not None:
+        check_writable(write)
     with office(folder) as desk:
-        secret = desk.add(Kind(kind), checked_name(name), _seconds(expires))
+        secret = desk.add(Kind(kind), checked_name(name), _seconds(expires), trusted=trusted)
         tell_how_to_join(desk, Kind(kind), name, secret, write)
     return 0
 

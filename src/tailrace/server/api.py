@@ -29,6 +29,7 @@ from tailrace.server.routes import Call, Plain, Refused, Route, Routes
 from tailrace.server.storeroom import Storeroom
 from tailrace.server.submission import MOST_BODY, Submission, Submitted, checked
 from tailrace.server.tokens import Token, Tokens
+from tailrace.server.trust import trusted_pools, with_trusted
 from tailrace.server.world import World
 
 log = logging.getLogger("tailrace.server")
@@ -54,6 +55,7 @@ class TokenRequest(msgspec.Struct, frozen=True):
     kind: Kind
     name: str
     expires_s: Count | None = None
+    trusted: bool = False  # of a pool: pickled results of its machines are taken
 
 
 class NewToken(msgspec.Struct, frozen=True):
@@ -205,6 +207,7 @@ class Api:
     async def _submit(self, call: Call) -> Submitted:
         """Answered when it is committed."""
         bag = checked(call.body, call.who)
+        terms = with_trusted(bag, self._trusted_pools())
         number = self._world.new_bag()
         if bag.spec.catalogue is not None:
             await self._take_in(number, bag.spec.catalogue, call.who)
@@ -212,7 +215,7 @@ class Api:
         order = bag.order()
         permutation = None if order is None else bytes(order)
         new = NewBag(number, bag.spec.name, spec, list(chunks), permutation, call.who.name)
-        await self._world.tell(BagSubmitted(number, bag.terms(), permutation), new)
+        await self._world.tell(BagSubmitted(number, terms, permutation), new)
         log.info("bag %d (%s, %d tasks) handed in by %s", number, new.name, bag.count, call.who)
         return Submitted(number, bag.spec.name, bag.count)
 
@@ -222,6 +225,10 @@ class Api:
             await asyncio.to_thread(take_in, number, catalogue, of_user(who.name))
         except OSError as error:
             raise Refused(507, f"the server's disk: {error.strerror}") from None
+
+    def _trusted_pools(self) -> list[str]:
+        joined = self._tokens.trusted_pools(self._world.clock.now())
+        return trusted_pools(self._world.pools, joined)
 
     async def _bag(self, call: Call) -> BagFacts:
         return self._reader().bag(self._own(call))
@@ -309,7 +316,7 @@ class Api:
         if asked.kind is Kind.OWNER:
             raise BadInput("there is one owner, whose secret lies in the folder")
         expires = None if asked.expires_s is None else now + asked.expires_s * 1_000_000
-        made = self._tokens.add(asked.kind, asked.name, now, expires)
+        made = self._tokens.add(asked.kind, asked.name, now, expires, trusted=asked.trusted)
         log.info("token of %s %s made by %s", asked.kind, asked.name, call.who)
         return NewToken(made)
 

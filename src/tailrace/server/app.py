@@ -73,7 +73,9 @@ class App:
         try:
             if principal.kind is Kind.POOL or not request.pool:
                 request = self._of_pool(principal, request)
-            reply = await self._world.call(request, lambda: _hang_up(receive))
+            reply = await self._world.call(
+                request, lambda: _hang_up(receive), trusted=principal.trusted
+            )
         except (Fallen, Unavailable):
             text = encode({"error": self._world.trouble or "abandoned"})
             await _answer(send, 503, text, AGAIN)

@@ -15,11 +15,13 @@ Ticket = int
 
 
 class Call:
-    __slots__ = ("ack", "answer", "held", "old", "request", "start", "ticket", "until_us")
+    __slots__ = ("ack", "answer", "held", "old", "request", "start", "ticket", "trusted",
+                 "until_us")  # fmt: skip
 
-    def __init__(self, ticket: Ticket, request: WorkRequest, now: int) -> None:
+    def __init__(self, ticket: Ticket, request: WorkRequest, now: int, *, trusted: bool) -> None:
         self.ticket = ticket
         self.request = request
+        self.trusted = trusted  # its token says so
         self.until_us = now + min(int(request.wait_s * SECOND_US), MOST_WAIT_US)
         self.ack: list[int] = []
         self.held: dict[int, None] = {}

@@ -17,6 +17,7 @@ class Kind(StrEnum):
 class Principal(msgspec.Struct, frozen=True):
     kind: Kind
     name: str = ""
+    trusted: bool = False  # of a pool: its machines may send pickled results
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}".strip()

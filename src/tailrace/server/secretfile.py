@@ -9,12 +9,30 @@ from tailrace.errors import BadInput
 
 
 def keep(path: Path, text: str) -> None:
-    fresh = path.with_name(f".{path.name}.new")
     try:
-        fresh.unlink(missing_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"{text}\n")
-        fresh.replace(path)
+        _write(path, text).replace(path)
     except OSError as error:
-        remedy = "Name a file in a folder that exists and that you may write to."
-        raise BadInput(f"{path}: {error.strerror}", remedy=remedy) from error
+        raise _unwritable(path, str(error.strerror)) from error
+
+
+def check_writable(path: Path) -> None:
+    """Before something is made that can be kept nowhere else."""
+    try:
+        _write(path, "").unlink()
+    except OSError as error:
+        raise _unwritable(path, str(error.strerror)) from error
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder")
+
+
+def _write(path: Path, text: str) -> Path:
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(f"{text}\n")
+    return fresh
+
+
+def _unwritable(path: Path, why: str) -> BadInput:
+    remedy = "Name a file in a folder that exists and that you may write to."
+    return BadInput(f"{path}: {why}", remedy=remedy)

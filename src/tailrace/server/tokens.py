@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import secrets
 from contextlib import suppress
@@ -26,6 +27,7 @@ class Token(msgspec.Struct, frozen=True):
     expires_us: int | None = None
     revoked_us: int | None = None
     used_us: int | None = None
+    trusted: bool = False  # of a pool: pickled results of its machines are taken
 
     def holds(self, now: int) -> bool:
         return self.revoked_us is None and (self.expires_us is None or now < self.expires_us)
@@ -49,6 +51,11 @@ def checked_name(name: str) -> str:
     return name
 
 
+def _token(number: int, kind: str, name: str, made_us: int, *rest: int | None) -> Token:
+    expires_us, revoked_us, used_us, trusted = rest
+    return Token(number, Kind(kind), name, made_us, expires_us, revoked_us, used_us, bool(trusted))
+
+
 class Tokens:
     """Those of a store. All are held in memory by their hashes: a call asks no table."""
 
@@ -59,21 +66,39 @@ class Tokens:
 
     def _read(self) -> dict[str, Token]:
         rows = self._link.execute(
-            "SELECT hash, token, kind, name, made_us, expires_us, revoked_us, used_us FROM tokens"
-            " ORDER BY token"
+            "SELECT hash, token, kind, name, made_us, expires_us, revoked_us, used_us, trusted"
+            " FROM tokens ORDER BY token"
         )
-        return {row[0]: Token(row[1], Kind(row[2]), *row[3:]) for row in rows}
+        return {row[0]: _token(*row[1:]) for row in rows}
 
     def list(self) -> list[Token]:
         self._known = self._read()
         return list(self._known.values())
 
-    def add(self, kind: Kind, name: str, now: int, expires_us: int | None = None) -> str:
+    def add(
+        self,
+        kind: Kind,
+        name: str,
+        now: int,
+        expires_us: int | None = None,
+        *,
+        trusted: bool = False,
+    ) -> str:
         """The token, which nobody can be told again."""
+        if trusted and kind is not Kind.POOL:
+            raise BadInput("only a pool is trusted or not", remedy="Leave --trusted out.")
         secret = secrets.token_urlsafe(32)
         self._link.execute(
-            "INSERT INTO tokens (hash, kind, name, made_us, expires_us) VALUES (?, ?, ?, ?, ?)",
-            (digest(secret.encode()), kind.value, checked_name(name), now, expires_us),
+            "INSERT INTO tokens (hash, kind, name, made_us, expires_us, trusted)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                digest(secret.encode()),
+                kind.value,
+                checked_name(name),
+                now,
+                expires_us,
+                int(trusted),
+            ),
         )
         self._known = self._read()
         return secret
@@ -94,7 +119,13 @@ class Tokens:
             return None
         if now - self._noted.get(found.token, found.used_us or 0) > NOTE_US:
             self._note(found.token, now)
-        return Principal(found.kind, found.name)
+        return Principal(found.kind, found.name, found.trusted)
+
+    def trusted_pools(self, now: int) -> builtins.list[str]:
+        """Those of which every token that holds is trusted: any may have brought a machine."""
+        held = [one for one in self._known.values() if one.kind is Kind.POOL and one.holds(now)]
+        doubtful = {one.name for one in held if not one.trusted}
+        return sorted({one.name for one in held} - doubtful)
 
     def _note(self, number: int, now: int) -> None:
         """A store that cannot be written just now is no reason to refuse a call."""

@@ -84,6 +84,7 @@ class World:
         """`store`: the URL of a database; else it is a file of the folder."""
         parts = parts or Parts()
         self.folder = folder
+        self.pools = pools
         self.lock = Lock(folder)
         self.store = self._opened(parts, store)
         self.store.begin_epoch()
@@ -188,7 +189,13 @@ class World:
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self.tell, event)
 
-    async def call(self, request: WorkRequest, gone: Callable[[], asyncio.Future[None]]) -> bytes:
+    async def call(
+        self,
+        request: WorkRequest,
+        gone: Callable[[], asyncio.Future[None]],
+        *,
+        trusted: bool = False,
+    ) -> bytes:
         """A worker's call, answered now or when there is news; `gone` ends with the connection."""
         if not self.available:
             raise Unavailable
@@ -196,7 +203,7 @@ class World:
         ticket = self._tickets
         answer = self._waiting[ticket] = self.loop.create_future()
         self._gathering.called(request.host)
-        self._cycle.desk.call(ticket, request, self.clock.now())
+        self._cycle.desk.call(ticket, request, self.clock.now(), trusted=trusted)
         self._plan()
         reply = await answer
         return reply if isinstance(reply, bytes) else await self._park(ticket, reply, gone())

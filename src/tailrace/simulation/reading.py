@@ -204,6 +204,7 @@ def _terms(table: Table) -> Pool:
         silent_after_us=table.read("silent_after", some_time, None) or 60_000_000,
         late_results=Late(table.choice("late_results", tuple(Late), Late.ACCEPT)),
         reliable=table.take("reliable", bool) is not False,
+        trusted=table.take("trusted", bool) is not False,
         min_timeout_us=table.read("min_timeout", duration_us, 0),
     )
 
