@@ -18,7 +18,9 @@ class Call:
     __slots__ = ("ack", "answer", "held", "old", "request", "start", "ticket", "trusted",
                  "until_us")  # fmt: skip
 
-    def __init__(self, ticket: Ticket, request: WorkRequest, now: int, *, trusted: bool) -> None:
+    def __init__(
+        self, ticket: Ticket, request: WorkRequest, now: int, *, trusted: bool = False
+    ) -> None:
         self.ticket = ticket
         self.request = request
         self.trusted = trusted  # its token says so
