@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
+from tests.real.served import wait_for
 
 from tailrace.bag.terms import Terms
 from tailrace.scheduler.rows import BagPhase, BagRow
 from tailrace.scheduler.state import Bag, State
+from tailrace.server import messenger as messenger_room
+from tailrace.server import reading
+from tailrace.server.link import Trouble
 from tailrace.server.messenger import Messenger
 from tailrace.server.notices import STILL_US, Notice, Occasion, Watchman
+from tailrace.server.notifying import Notifying
 
 FINISHED = Notice(Occasion.FINISHED, 3, "sweep", "finished; all is well", 2, 2, 0, "ada")
 
@@ -67,6 +74,54 @@ def test_most_of_the_budget_is_told_once() -> None:
     bag.paid["USD"] = 800
     assert told(watchman, state, 1) == [Occasion.BUDGET]
     assert told(watchman, state, 2) == []
+    assert told(Watchman(), state, 3) == []  # a server that starts later
+
+
+def test_a_name_makes_no_second_line(tmp_path: Path) -> None:
+    messenger = Messenger((f'cd {tmp_path}; cat > text; echo "$TAILRACE_SUBJECT" > subject',))
+    messenger.tell(replace(FINISHED, name="x\nBcc: all@example.org"))
+    messenger.close()
+    assert (tmp_path / "subject").read_text() == "bag 3 (x Bcc: all@example.org): finished\n"
+    assert (tmp_path / "text").read_text().count("\n") == 1
+
+
+def test_the_end_does_not_wait_for_a_command_that_never_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(messenger_room, "END_S", 0.5)
+    messenger = Messenger((f"echo $$ > {tmp_path}/pid; sleep 600", "true"))
+    messenger.tell(FINISHED)
+    wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+    messenger.close()
+    assert "the rest is given up" in caplog.text
+    pid = (tmp_path / "pid").read_text().strip()
+    wait_for(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_a_store_that_cannot_be_read_for_a_moment_costs_no_notice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def both() -> None:
+        state, bag = with_bag()
+        world = SimpleNamespace(
+            available=True, state=state, clock=SimpleNamespace(now=lambda: 0),
+            store=SimpleNamespace(link=None),
+        )  # fmt: skip
+        notifying = Notifying(world, (f"cat >> {tmp_path}/text",))  # type: ignore[arg-type]
+        monkeypatch.setattr(reading, "owner", lambda *_: _trouble())
+        notifying._try_to_look()
+        bag.phase = BagPhase.FINISHED
+        notifying._try_to_look()
+        monkeypatch.setattr(reading, "owner", lambda *_: "ada")
+        notifying.last_look()
+        await notifying.end()
+
+    asyncio.run(both())
+    assert "finished" in (tmp_path / "text").read_text()
+
+
+def _trouble() -> str:
+    raise Trouble("no disk just now")
 
 
 def test_a_hook_and_a_command_are_told_although_another_fails(
@@ -86,7 +141,7 @@ def test_a_hook_and_a_command_are_told_although_another_fails(
     threading.Thread(target=server.handle_request, daemon=True).start()
     command = f"cd {tmp_path}; cat > text; echo $TAILRACE_OWNER $TAILRACE_BAG > who"
     targets = ("echo no mail here >&2; exit 3", f"http://127.0.0.1:{server.server_port}/", command)
-    messenger = Messenger(targets, ThreadPoolExecutor(1))
+    messenger = Messenger(targets)
     messenger.tell(FINISHED)
     messenger.close()
     server.server_close()

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
-from concurrent.futures import Executor
+import threading
+from contextlib import suppress
+from queue import SimpleQueue
 
 import msgspec
 
@@ -18,21 +21,38 @@ from tailrace.server.notices import Notice
 
 log = logging.getLogger("tailrace.server")
 PATIENCE_S = 30.0
+END_S = 5.0  # for all that is not told at the end, together
 
 
 class Messenger:
-    """On one thread: a hook that does not answer keeps nobody else waiting."""
+    """On a thread of its own: a hook that does not answer keeps no task waiting."""
 
-    def __init__(self, targets: tuple[str, ...], thread: Executor) -> None:
+    def __init__(self, targets: tuple[str, ...]) -> None:
         self._targets = targets
-        self._thread = thread
+        self._waiting: SimpleQueue[tuple[str, Notice] | None] = SimpleQueue()
+        self._command: subprocess.Popen[str] | None = None
+        self._given_up = False
+        self._thread = threading.Thread(target=self._work, name="notify", daemon=True)
+        self._thread.start()
 
     def tell(self, notice: Notice) -> None:
         for target in self._targets:
-            self._thread.submit(self._carry, target, notice)
+            self._waiting.put((target, notice))
 
     def close(self) -> None:
-        self._thread.shutdown()
+        """What is not told in a short time is given up: the end of a run is not kept by it."""
+        self._waiting.put(None)
+        self._thread.join(END_S)
+        if not self._thread.is_alive():
+            return
+        self._given_up = True
+        log.warning("notify: not all is told after %.0f s; the rest is given up", END_S)
+        if (command := self._command) is not None:
+            _kill(command)
+
+    def _work(self) -> None:
+        while (told := self._waiting.get()) is not None and not self._given_up:
+            self._carry(*told)
 
     def _carry(self, target: str, notice: Notice) -> None:
         """One that cannot be told is a line in the log, and no more."""
@@ -40,9 +60,32 @@ class Messenger:
             if target.startswith(("https://", "http://")):
                 _post(target, notice)
             else:
-                _run(target, notice)
+                self._run(target, notice)
         except Exception as error:
             log.warning("bag %d: notify: %s", notice.bag, _why(error))
+
+    def _run(self, command: str, notice: Notice) -> None:
+        words, pipe = ["sh", "-c", command], subprocess.PIPE
+        with subprocess.Popen(
+            words, env=_environment(notice), text=True, start_new_session=True, stdin=pipe,
+            stdout=pipe, stderr=pipe,
+        ) as process:  # fmt: skip
+            self._command = process
+            try:
+                out, err = process.communicate(_text(notice), PATIENCE_S)
+            except BaseException:
+                _kill(process)
+                raise
+            finally:
+                self._command = None
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command, out, err)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """With all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _post(url: str, notice: Notice) -> None:
@@ -53,19 +96,23 @@ def _post(url: str, notice: Notice) -> None:
     urllib.request.urlopen(request, timeout=PATIENCE_S).close()
 
 
-def _run(command: str, notice: Notice) -> None:
-    env = {
+def _environment(notice: Notice) -> dict[str, str]:
+    return {
         **os.environ,
-        "TAILRACE_SUBJECT": f"bag {notice.bag} ({notice.name}): {notice.occasion}",
+        "TAILRACE_SUBJECT": _line(f"bag {notice.bag} ({notice.name}): {notice.occasion}"),
         "TAILRACE_OCCASION": notice.occasion,
         "TAILRACE_BAG": str(notice.bag),
         "TAILRACE_OWNER": notice.owner,
     }
-    text = f"bag {notice.bag} ({notice.name}) {notice.text}\n"
-    subprocess.run(
-        ["sh", "-c", command], env=env, input=text, text=True, capture_output=True, check=True,
-        timeout=PATIENCE_S,
-    )  # fmt: skip
+
+
+def _text(notice: Notice) -> str:
+    return _line(f"bag {notice.bag} ({notice.name}) {notice.text}") + "\n"
+
+
+def _line(text: str) -> str:
+    """A second line would be a header of the mail that it becomes the subject of."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _why(error: Exception) -> str:

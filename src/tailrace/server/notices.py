@@ -61,8 +61,7 @@ class Watchman:
 
     def look(self, state: State, now: int) -> list[Notice]:
         if self._seen is None:
-            bags = state.bags.values()
-            self._seen = {bag.id: Seen(bag.phase, bag.done.count, now) for bag in bags}
+            self._seen = {bag.id: _first(state, bag, now) for bag in state.bags.values()}
         found: list[Notice] = []
         for bag in state.bags.values():
             seen = self._seen.setdefault(bag.id, Seen(None, 0, now))
@@ -74,6 +73,12 @@ class Watchman:
         found = [*_phase(bag, seen), *_budget(state, bag, seen), *_still(bag, seen, now)]
         seen.phase, seen.done = bag.phase, bag.done.count
         return found
+
+
+def _first(state: State, bag: Bag, now: int) -> Seen:
+    seen = Seen(bag.phase, bag.done.count, now)
+    _budget(state, bag, seen)
+    return seen
 
 
 def _phase(bag: Bag, seen: Seen) -> list[Notice]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+import logging
 
 from msgspec.structs import replace
 
 from tailrace.server import reading
 from tailrace.server.messenger import Messenger
-from tailrace.server.notices import Watchman
+from tailrace.server.notices import Notice, Watchman
 from tailrace.server.world import World
 
+log = logging.getLogger("tailrace.server")
 LOOK_S = 1.0
 
 
@@ -19,26 +20,35 @@ class Notifying:
     def __init__(self, world: World, targets: tuple[str, ...]) -> None:
         self._world = world
         self._watchman = Watchman()
-        self._messenger = Messenger(targets, ThreadPoolExecutor(1, "notify"))
+        self._messenger = Messenger(targets)
+        self._untold: list[Notice] = []
         self._watching = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
         while True:
-            self._look()
+            self._try_to_look()
             await asyncio.sleep(LOOK_S)
+
+    def _try_to_look(self) -> None:
+        """A store that cannot be read just now can be later."""
+        try:
+            self._look()
+        except Exception as error:
+            log.warning("notify: %s; tried again", error)
 
     def _look(self) -> None:
         world = self._world
         if world.available:
-            for notice in self._watchman.look(world.state, world.clock.now()):
-                owner = reading.owner(world.store.link, notice.bag) or ""
-                self._messenger.tell(replace(notice, owner=owner))
+            self._untold += self._watchman.look(world.state, world.clock.now())
+        while self._untold:
+            owner = reading.owner(world.store.link, self._untold[0].bag) or ""
+            self._messenger.tell(replace(self._untold.pop(0), owner=owner))
 
     def last_look(self) -> None:
         """While the tables can still be read."""
         self._watching.cancel()
-        self._look()
+        self._try_to_look()
 
     async def end(self) -> None:
-        """Until all is told, or has failed to be."""
+        """Until all is told, has failed to be, or has taken too long."""
         await asyncio.to_thread(self._messenger.close)

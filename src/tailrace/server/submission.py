@@ -95,6 +95,8 @@ def _check_numbers(spec: BagSpec) -> None:
     """Those that a file's reader would have refused."""
     if not 0 < len(spec.name) <= MOST_NAME or not spec.folder.startswith("/"):
         raise BadInput("a bag has a name, and the whole path of its folder")
+    if not spec.name.isprintable():
+        raise BadInput(f"the name {spec.name!r} has characters that cannot be shown")
     if any(not axis for axis in spec.axes):
         raise BadInput("an axis without a column")
     counts = [column.count for axis in spec.axes for column in axis]
