@@ -8,6 +8,7 @@ import pytest
 
 from tailrace.worker.agent import Agent
 from tailrace.worker.effects import Abandon, Call, Effects, Exit, Forget, Kill, Spool, Start
+from tailrace.worker.refusal import PATIENCE
 from tailrace.worker.results import unstarted
 
 S = 1_000_000
@@ -339,6 +340,35 @@ def test_a_refused_worker_exits_with_a_clear_text(status: int) -> None:
     effects = one.call_failed(only(one.wake(0), Call).seq, status, None, 0)
     assert only(effects, Exit).code == 2 and str(status) in only(effects, Exit).why
     assert one.next_wakeup() is None and one.wake(S) == []
+
+
+def test_what_runs_ends_although_the_server_refuses_the_token() -> None:
+    one, seq = running(1, 2, 3)  # the third waits for room
+    effects = one.call_failed(seq, 401, None, S)
+    assert kinds(effects) == []
+    effects = one.ended(1, succeeded(1), 2 * S)
+    assert "Spool" in kinds(effects) and "Start" not in kinds(effects)
+    one.ended(2, succeeded(2), 3 * S)
+    assert one.gone is None
+    due, refused = 3 * S, 0
+    while one.gone is None:
+        found = one.next_wakeup()
+        assert found is not None
+        due = max(due, found)
+        for call in [effect for effect in one.wake(due) if isinstance(effect, Call)]:
+            refused += 1
+            one.call_failed(call.seq, 401, None, due)
+    assert refused > 10 and due >= 3 * S + PATIENCE
+    assert one.gone.code == 2 and "token (401); 2 results stay in the spool" in one.gone.why
+
+
+def test_a_token_that_holds_again_lets_a_refused_worker_go_on() -> None:
+    one, seq = running(1, 2, 3)
+    one.call_failed(seq, 401, None, S)
+    due = 60 * S
+    call = only(one.ended(1, succeeded(1), due), Call)
+    assert [result["attempt"] for result in call.body["results"]] == [1]
+    assert only(one.replied(call.seq, reply(call.seq, ack=[1]), due), Start).attempt == 3
 
 
 def test_stopping_ends_what_runs_hands_back_what_waits_reports_and_exits() -> None:

@@ -146,3 +146,18 @@ def test_a_spool_that_cannot_be_emptied_still_forgets(
     spool.forget([1])
     assert "Input/output error" in said[0]
     assert loaded(tmp_path / "spool") == []
+
+
+def test_a_token_that_expires_costs_no_task(
+    desk: ScriptedDesk, worker: Worker, tmp_path: Path
+) -> None:
+    began, go = tmp_path / "began", tmp_path / "go"
+    command = f"touch {began}; until [ -e {go} ]; do sleep 0.05; done; echo done"
+    desk.add({"attempt": 1, "shell": command})
+    wait_for(began.exists, within=60)
+    desk.token, known = "another", desk.token
+    go.touch()
+    wait_for(lambda: "401" in worker.said, within=60)
+    desk.token = known
+    assert desk.wait_for(1, within=60)[0]["outcome"] == "succeeded"
+    assert worker.process.poll() is None

@@ -22,6 +22,7 @@ from typing import Any, Collection, Dict, Iterable, List, Mapping, Optional, Tup
 from .effects import Abandon, Call, Effects, Exit, Forget, Json, Kill, Spool, Start
 from .life import Life, first
 from .line import BACKOFF_LIMIT, SECOND, Line
+from .refusal import TEXTS, Refusal
 from .results import about_bytes, unstarted, without_content
 from .room import ONE_CORE, Room
 from .tidings import Tidings
@@ -40,10 +41,6 @@ LEAVE_WITHIN = 3 * SECOND  # to report, once all tasks have ended
 FAREWELL_BACKOFF = SECOND // 2
 EXIT_OK = 0
 EXIT_REFUSED = 2
-REFUSALS = {
-    401: "the server refused this worker's token (401)",
-    409: "the server speaks another version of the protocol (409)",
-}
 NEWS = ("start", "drop", "ack", "stop")
 AS_IT_IS = ("succeeded", "cancelled")  # reported so, also of one that was told to end
 UNREADABLE = (400, 413)  # the server cannot read the call, or not all of it
@@ -87,6 +84,7 @@ class Agent:
         self.gone: Optional[Exit] = None
         self._line = Line(f"{identity.get('host')}/{session}", now)
         self._tidings = Tidings()
+        self._refusal = Refusal()
         self._terms: Dict[str, Json] = {}
         self._wait_s = self._contact_s = wait_s
         self._life = Life(now, idle_after_s, ends_at, lease_ends_at)
@@ -114,6 +112,7 @@ class Agent:
         carried = self._line.carried
         self._line.hang_up()
         self._tidings.heard()
+        self._refusal.heard()
         if self._at_most is not None and carried:
             self._at_most = None if self._at_most >= PLENTY else 2 * self._at_most
         renewed = self._hear(reply, now)
@@ -149,8 +148,8 @@ class Agent:
             self._tidings.refused()
             self._send_less(self._line.carried, f"{status} {why}".strip(), effects)
         self._fail_call(retry_after_s, now)
-        if status in REFUSALS:
-            self._exit(EXIT_REFUSED, REFUSALS[status], effects)
+        if status in TEXTS:
+            self._refusal.note(status, now)
         elif self._leaving is not None and not self.running and not self.kept:
             self._exit(EXIT_OK, self._leaving, effects)  # nobody there to say farewell to
         return self._settle(effects, now)
@@ -171,6 +170,7 @@ class Agent:
                 continue
             self._leave_room(attempt, run)
             self._tidings.forget(attempt)
+            self._refusal.task_ended(now)
             self._lately_us += (int(result.get("run_us") or 0) - self._lately_us) // 4
             if run.ended_as is not None and result["outcome"] not in AS_IT_IS:
                 result = dict(result, outcome=run.ended_as, limit=None)
@@ -200,6 +200,8 @@ class Agent:
             return None
         line = self._line
         times = [self._call_due(), self._leave_by, self._time_to_leave()]
+        if not self.running:
+            times.append(self._refusal.until)
         if line.in_hand is not None:
             times.append(line.answer_by)
         return min((time for time in times if time is not None), default=None)
@@ -271,7 +273,7 @@ class Agent:
     def _fill(self, effects: Effects, now: int) -> None:
         """Start the queued in order as they fit; the first that does not fit waits, and with it
         those behind, so that a large one is not passed for ever."""
-        while self.queued:
+        while self.queued and self._refusal.why is None:
             attempt = next(iter(self.queued))
             order, terms = self.queued[attempt]
             needs = order.get("needs") or terms.get("needs") or ONE_CORE
@@ -387,9 +389,11 @@ class Agent:
             why = self._life.over(self._grace() + LEAVE_WITHIN, now)
             if why:
                 self._leave(why, now, effects)
+        left = f"; {len(self.kept)} results stay in the spool" if self.kept else ""
         if self._leave_by is not None and now >= self._leave_by:
-            left = f"; {len(self.kept)} results stay in the spool" if self.kept else ""
             self._exit(EXIT_OK, f"{self._leaving}{left}", effects)
+        elif self._refusal.is_final(bool(self.running), bool(self.kept), now):
+            self._exit(EXIT_REFUSED, f"{self._refusal.why}{left}", effects)
         return self.gone is not None
 
     def _fail_call(self, retry_after_s: Optional[float], now: int) -> None:

@@ -1,0 +1,43 @@
+"""A server that refuses this worker, as when its token expires.
+
+What runs goes on to its end: its results wait on disk, and the calls go on for some time. Whoever
+puts a new token into the worker's file loses nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from .line import SECOND
+
+PATIENCE = 600 * SECOND  # after the last task has ended
+TEXTS = {
+    401: "the server refused this worker's token (401)",
+    409: "the server speaks another version of the protocol (409)",
+}
+
+
+class Refusal:
+    def __init__(self) -> None:
+        self.why: Optional[str] = None
+        self.until: Optional[int] = None
+        self._was_taken = False
+
+    def heard(self) -> None:
+        """It was taken by the server, at first or again."""
+        self._was_taken = True
+        self.why = self.until = None
+
+    def note(self, status: int, now: int) -> None:
+        if self.why is None:
+            self.until = now + PATIENCE if self._was_taken else now
+        self.why = TEXTS[status]
+
+    def task_ended(self, now: int) -> None:
+        if self.why is not None:
+            self.until = now + PATIENCE
+
+    def is_final(self, running: bool, kept: bool, now: int) -> bool:
+        if self.until is None or running:
+            return False
+        return not kept or now >= self.until
