@@ -38,6 +38,9 @@ cores = 1
 """
 
 
+KEPT = Path(f"/var/tmp/tailrace-worker-{os.getuid()}")  # by machines that were switched off
+
+
 class Cluster:
     def __init__(self, folder: Path, python: str) -> None:
         self.folder = folder
@@ -65,6 +68,11 @@ class Cluster:
         """Those that stand, by name."""
         found = {job.name: job.read_text().strip() for job in self.folder.glob("jobs/*")}
         return {name: int(pid) for name, pid in found.items() if pid and _runs(int(pid))}
+
+    def folders(self) -> list[Path]:
+        """What is left of its machines."""
+        found = [KEPT / job.name for job in self.folder.glob("jobs/*")]
+        return [path for path in found if path.exists()]
 
     def kill(self, name: str, number: int = signal.SIGKILL) -> None:
         os.kill(self.pids()[name], number)

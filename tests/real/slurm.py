@@ -131,9 +131,14 @@ class Slurm:
 
     def ends(self) -> set[str]:
         """How jobs have ended, as Slurm's own record says."""
+        return set(re.findall(r"JobState=(\w+)", self._record()))
+
+    def names(self) -> set[str]:
+        return set(re.findall(r" Name=(\S+)", self._record()))
+
+    def _record(self) -> str:
         record = self.folder / "log" / "jobcomp"
-        text = record.read_text() if record.exists() else ""
-        return set(re.findall(r"JobState=(\w+)", text))
+        return record.read_text() if record.exists() else ""
 
     def last_words(self) -> str:
         log = self.folder / "log" / "slurmctld"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,11 @@ HOLDS = "echo {} >> begun; while [ ! -e go ]; do sleep 0.05; done"
 
 
 @pytest.fixture
-def cluster(folder: Folder) -> Cluster:
-    return Cluster(folder.path, sys.executable)
+def cluster(folder: Folder) -> Iterator[Cluster]:
+    made = Cluster(folder.path, sys.executable)
+    yield made
+    for path in made.folders():
+        shutil.rmtree(path)
 
 
 def test_a_bag_runs_on_machines_that_commands_start(folder: Folder, cluster: Cluster):
@@ -28,7 +33,7 @@ def test_a_bag_runs_on_machines_that_commands_start(folder: Folder, cluster: Clu
     assert ran.returncode == 0, ran.stderr
     results = folder.results()
     assert {(one["pool"], one["outcome"]) for one in results} == {("lab", "succeeded")}
-    assert not cluster.pids()
+    assert not cluster.pids() and not cluster.folders()
     started = [call for call in cluster.calls if call.startswith("start")]
     assert len(started) == 2 and all("--lease" in call for call in started)
     join = folder.path / ".tailrace/pools/lab/worker.join"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.real.cluster import KEPT
 from tests.real.conftest import Folder
 from tests.real.slurm import Slurm, missing
 
@@ -49,6 +51,8 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
         yield made
     finally:
         made.end()
+        for name in made.names():
+            shutil.rmtree(KEPT / name, ignore_errors=True)
 
 
 def test_a_bag_outlives_all_that_happens_to_its_pilots(folder: Folder, slurm: Slurm):

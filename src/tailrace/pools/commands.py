@@ -68,7 +68,7 @@ class Names:
 
 def any_names(printed: str) -> dict[str, str]:
     """Of whatever store, and the store of each."""
-    return {found[0]: found[1] for found in _pattern("[a-z0-9]+").finditer(printed)}
+    return {found[0]: found[1] for found in _pattern("[0-9a-f]{10}").finditer(printed)}
 
 
 def _pattern(store: str) -> re.Pattern[str]:

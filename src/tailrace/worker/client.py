@@ -68,6 +68,11 @@ class Client:
         self._cpu = CpuWatch(options.idle_cpu) if options.idle_cpu else None
         self._untied = False
 
+    @property
+    def is_rid_of_all(self) -> bool:
+        """Every result is acknowledged."""
+        return not self._agent.kept
+
     def _end_strays(self, folder: Folder) -> None:
         """Children of tasks that survived a worker and its keeper killed in the same instant."""
         for pid, _ in tree.running_with("TAILRACE_RESULT", os.path.join(folder.path, "ring") + "/"):
@@ -338,7 +343,12 @@ def main(args: Optional[List[str]] = None) -> int:
     chosen = command.parse(sys.argv[1:] if args is None else args)
     try:
         join = found(chosen.server, chosen.join)
-        return Client(chosen, Folder(chosen.folder or default(join, chosen.name)), join).run()
+        folder = Folder(chosen.folder or default(join, chosen.name))
+        client = Client(chosen, folder, join)
+        code = client.run()
+        if chosen.name and not chosen.folder and client.is_rid_of_all:
+            folder.remove()  # no other machine will have this name
+        return code
     except (BadJoin, FolderBusy, OSError) as error:
         log(str(error))
         return 1

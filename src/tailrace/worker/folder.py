@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shutil
 import time
 from typing import Optional
 
@@ -66,6 +67,10 @@ class Folder:
     @property
     def scratch_path(self) -> str:
         return self._at("scratch")
+
+    def remove(self) -> None:
+        """With all that is in it; the lock goes with the process."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def used_before(self) -> bool:
         return bool(self._read("session"))
