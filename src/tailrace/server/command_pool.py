@@ -56,15 +56,17 @@ class CommandPool(msgspec.Struct, frozen=True):
         keep(path, Join(url.rstrip("/"), self._token(path, site), pin).text())
 
     def _token(self, path: Path, site: Site) -> str:
-        """The one that machines have, as long as it holds."""
-        tokens, ours = Tokens(site.store.link), Principal(Kind.POOL, self.terms.name)
+        """The one that machines have, as long as it holds. The server's owner starts them, so that
+        they are trusted as his terms say."""
+        name, trusted = self.terms.name, self.terms.trusted
+        tokens, ours = Tokens(site.store.link), Principal(Kind.POOL, name, trusted)
         try:
             before = parse(read(str(path))).token if path.exists() else ""
         except BadJoin:
             before = ""
         if before and tokens.principal(before.encode(), site.now_us) == ours:
             return before
-        return tokens.add(Kind.POOL, self.terms.name, site.now_us)
+        return tokens.add(Kind.POOL, name, site.now_us, trusted=trusted)
 
 
 AnyPool = LocalPool | CommandPool
