@@ -18,6 +18,26 @@ from typing import Any, NamedTuple
 
 import pytest
 
+# A scenario: cheap machines that fail, and a dear one.
+GRID = """
+name = "grid"
+stop = { time = "1d" }
+
+[pools.spot]
+machines = 4
+up = { law = "exponential", mean = "2h" }
+down = { law = "exponential", mean = "10m" }
+detection = "reported"
+
+[pools.dear]
+max = 1
+price = "0.10 USD/h"
+
+[bags.small]
+tasks = 60
+length = { law = "exponential", mean = "10m" }
+retries = { lost = 20 }
+"""
 SWEEP = """
 name = "sweep"
 command = "sh work.sh {alpha} {seed}"
@@ -131,6 +151,13 @@ def copied(swept: Path, tmp_path: Path) -> Path:
     """The same store, to change at will; its bag still speaks of the folder it ran in."""
     shutil.copytree(swept, tmp_path / "copy")
     return tmp_path / "copy"
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Path:
+    """A folder with a scenario."""
+    (tmp_path / "grid.toml").write_text(GRID)
+    return tmp_path
 
 
 class Live(NamedTuple):

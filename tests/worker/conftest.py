@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tailrace.worker import tree
+from tailrace.worker import tree, zipped
 
 from .scripted_desk import ScriptedDesk
 
@@ -98,6 +99,19 @@ def start(desk: ScriptedDesk, tmp_path: Path) -> Iterator[Callable[..., Worker]]
         if worker.process.poll() is None:
             worker.process.send_signal(signal.SIGKILL)
             worker.process.wait(10)
+
+
+@pytest.fixture(params=[sys.executable, "pypy3"], ids=["this", "pypy3"])
+def zipped_worker(
+    request: pytest.FixtureRequest, start: Callable[..., Worker], tmp_path: Path
+) -> Worker:
+    """As one file, run by this Python and by another."""
+    python = shutil.which(request.param)
+    if python is None:
+        pytest.skip("needs the Debian package pypy3")
+    path = tmp_path / "worker.pyz"
+    zipped.write(str(path))
+    return start(command=[python, str(path)])
 
 
 @pytest.fixture

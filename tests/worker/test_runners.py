@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import pickle
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -13,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import cloudpickle
-import pytest
 
 from tailrace.python.pickling import cloudpickle_zip
-from tailrace.worker import zipped
 
 from .conftest import Worker, alive, wait_for, wait_for_pid
 from .scripted_desk import Json, ScriptedDesk
@@ -46,16 +43,9 @@ def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-@pytest.mark.parametrize("python", [sys.executable, "pypy3"], ids=["this", "pypy3"])
 def test_a_zipped_worker_of_another_python_makes_calls_with_the_right_one(
-    desk: ScriptedDesk, start: Callable[..., Worker], tmp_path: Path, python: str
+    desk: ScriptedDesk, zipped_worker: Worker
 ) -> None:
-    found = shutil.which(python)
-    if found is None:
-        pytest.skip("needs the Debian package pypy3")
-    path = tmp_path / "worker.pyz"
-    zipped.write(str(path))
-    start(command=[found, str(path)])
     desk.add(*[order(n, n) for n in range(1, 400)], function=function(lambda x: (x, os.getpid())))
     values = [value(result) for result in desk.wait_for(*range(1, 400), within=60)]
     assert [x for x, _ in values] == list(range(1, 400))

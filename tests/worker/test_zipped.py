@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,16 +47,9 @@ def test_the_agent_has_no_clock_no_system_and_no_randomness() -> None:
         assert not imported & {"os", "time", "random", "threading", "socket", "uuid", "datetime"}
 
 
-@pytest.mark.parametrize("python", [sys.executable, "pypy3"], ids=["this", "pypy3"])
 def test_the_zipped_worker_runs_tasks(
-    desk: ScriptedDesk, start: Callable[..., Worker], tmp_path: Path, python: str
+    desk: ScriptedDesk, zipped_worker: Worker, tmp_path: Path
 ) -> None:
-    found = shutil.which(python)
-    if found is None:
-        pytest.skip("needs the Debian package pypy3")
-    path = tmp_path / "worker.pyz"
-    zipped.write(str(path))
-    worker = start(command=[found, str(path)])
     given = tmp_path / "given"
     given.write_text("given\n")
     desk.add(*[{"attempt": n, "shell": f"echo {n}"} for n in range(10, 60)])
@@ -75,5 +66,5 @@ def test_the_zipped_worker_runs_tasks(
     assert (unknown["exit"], slow["limit"]) == (127, "time")
     desk.believed.pop(1, None)
     pids = family(desk, tmp_path)
-    worker.kill()
+    zipped_worker.kill()
     wait_for(lambda: not any(map(alive, pids)), within=3)

@@ -1,0 +1,101 @@
+"""Simulated tasks that fail, and those that are left without a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import ask
+
+FRAIL = """
+[pools.p]
+machines = 1
+up = "1s"
+down = "1s"
+[bags.b]
+tasks = 5
+length = "1m"
+"""
+
+
+def test_why_tasks_failed_is_told_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(FRAIL)
+    words = ("simulate", "s.toml", "--seeds", "2")
+    told = ask(tmp_path, *words).out
+    assert "failed tasks of all runs, by the outcome that ended them: 10 lost" in told
+    assert "jobs_rejected" not in told
+    assert ask(tmp_path, *words, "--json").json[0]["failed"] == {"lost": 10}
+
+
+def test_tasks_that_nobody_will_ever_do_are_told(tmp_path: Path) -> None:
+    (tmp_path / "lost.toml").write_text(
+        '[pools.old]\nmachines = 1\nup = "25m"\n[bags.b]\ntasks = 4\nlength = "10m"\n'
+    )
+    told = ask(tmp_path, "simulate", "lost.toml", "--seeds", "2").out
+    assert (
+        "\nwarning: 4 tasks without a result in 2 of 2 runs: nothing was left to happen: every "
+        "machine is gone, and no other would come\nmakespan_s is not known\n" in told
+    )
+    (tmp_path / "dear.toml").write_text(
+        '[pools.dear]\nmax = 1\nprice = "1 USD/h"\n'
+        '[bags.b]\ntasks = 4\nlength = "1h"\nbudget = "2 USD"\n'
+    )
+    (why,) = ask(tmp_path, "simulate", "dear.toml", "--json").json[0]["unfinished"].items()
+    assert why[0].startswith("bag b was stopped: ") and why[1] == 20
+    ended = ask(tmp_path, "simulate", "lost.toml", "--set", "stop.time=20m", "--json").json[0]
+    assert ended["unfinished"] == {} and ended["figures"]["makespan_s"]["mean"] == 1200
+
+
+@pytest.mark.parametrize("stop", ["", 'stop = { time = "100d" }'])
+def test_machines_that_fail_without_end_do_not_keep_a_run_going(tmp_path: Path, stop: str) -> None:
+    """Those of the bag are gone for good; of two tasks one lost its only other try with them."""
+    (tmp_path / "dead.toml").write_text(
+        f'{stop}\n[pools.old]\nmachines = 1\nup = "25m"\n'
+        '[pools.other]\nmachines = 2\nup = "1s"\ndown = "1s"\ndetection = "reported"\n'
+        '[bags.b]\nlengths = ["20m", "20m"]\npools = ["old"]\nretries = { lost = 0 }\n'
+        '[bags.late]\nat = "1h"\nlengths = ["1m"]\npools = ["old"]\n'
+    )
+    (found,) = ask(tmp_path, "simulate", "dead.toml", "--seeds", "1", "--json").json
+    (why,) = found["unfinished"]
+    assert "there are machines, but none that may do them" in why
+    run = found["runs"][0]
+    assert (run["tasks_done"], run["tasks_failed"], run["tasks_submitted"]) == (1, 1, 3)
+
+
+def test_a_stopped_bag_does_not_wait_for_attempts_that_never_return(tmp_path: Path) -> None:
+    (tmp_path / "braked.toml").write_text(
+        "[pools.p]\nmachines = 2\nreturns = 0.5\n"
+        '[bags.b]\ntasks = 40\nlength = "1m"\nmax_failures = 1\ntimeout = "1h"\n'
+        "failing = { tasks = 0.5 }\nretries = { task_failed = 0, expired = 1000 }\n"
+    )
+    found = ask(tmp_path, "simulate", "braked.toml", "--seeds", "5", "--json").json[0]
+    assert sum(found["unfinished"].values()) == 5
+    assert all(why.startswith("bag b was braked: ") for why in found["unfinished"])
+
+
+def test_tasks_on_machines_that_stand_still_are_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "load.csv").write_text("time,share\n0,0\n900,1\n")
+    (tmp_path / "still.toml").write_text(
+        '[pools.old]\nmachines = 1\nload = { file = "load.csv" }\n'
+        '[bags.b]\ntasks = 4\nlength = "10m"\n'
+    )
+    told = ask(tmp_path, "simulate", "still.toml", "--seeds", "1").out
+    assert "warning: 3 tasks without a result in 1 of 1 run: " in told
+    assert "their attempts are out, on machines that stand still" in told
+
+
+def test_only_runs_that_finished_have_a_makespan(tmp_path: Path) -> None:
+    (tmp_path / "some.toml").write_text(
+        '[pools.old]\nmachines = 2\nup = { law = "exponential", mean = "1h" }\n'
+        '[bags.b]\ntasks = 4\nlength = "10m"\n'
+    )
+    words = ("simulate", "some.toml", "--figure", "makespan_s")
+    found = ask(tmp_path, *words, "--running", "--json").json[0]
+    finished = [run["makespan_s"] for run, left in zip(found["runs"], found["left"], strict=True)
+                if not left]  # fmt: skip
+    assert 0 < len(finished) < 20 and sum(found["unfinished"].values()) == 20 - len(finished)
+    assert found["figures"]["makespan_s"]["mean"] == pytest.approx(sum(finished) / len(finished))
+    assert len(found["running"]["makespan_s"]) == len(finished)
+    told = ask(tmp_path, *words).out
+    assert f"warning: {sum(found['left'])} tasks without a result in " in told
+    assert f"makespan_s is that of the {len(finished)} runs that finished" in told
