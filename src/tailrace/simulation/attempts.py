@@ -80,7 +80,8 @@ class Attempts:
 
     def _start(self, host: SimulatedHost, job: Job) -> None:
         if self._returns and self._never_returns(host):
-            return  # it holds its place until it is given up
+            job.tag.returns = False  # it holds its place until it is given up
+            return
         if host.waiting or not host.machine.take(job):
             self._begin_later(host, job)
         elif self._followers:

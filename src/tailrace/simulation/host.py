@@ -45,6 +45,11 @@ class SimulatedHost:
         self.warned = False  # it knows that it will go, and takes nothing more
         self.ends = 0  # handle of the end of its lease
 
+    @property
+    def at_work(self) -> bool:
+        """Something it has will end by itself. One that never returns only holds its place."""
+        return any(job.tag.returns for job in self.attempts.values())
+
     def lend(self, needs: Amounts, times: int = 1) -> None:
         """What an attempt gave back while its output travels: the scheduler takes it for present
         until it has ended, so that more must be offered. -1 times: it has ended."""
@@ -65,6 +70,7 @@ class Sent(msgspec.Struct, eq=False):
     late: int = 0  # handle of what it waits for
     worked_us: int = -1  # when its output began to travel
     limit_us: int | None = None  # of its work
+    returns: bool = True  # or is never heard of again
 
     def ran_us(self, now: int) -> int:
         return now - self.began_us if self.began_us >= 0 else 0

@@ -16,6 +16,7 @@ from tailrace.simulation.submissions import Works
 from tailrace.simulation.telling import Teller
 
 LeaseLost = Callable[[SimulatedHost, str], None]
+Left = Callable[[], None]
 
 
 class Population:
@@ -32,6 +33,7 @@ class Population:
         self.hosts = hosts  # those there are, or will be again
         self.every: list[SimulatedHost] = []  # with those that are gone for good
         self.on_lease_lost: LeaseLost | None = None
+        self.on_left: Left | None = None  # some machine may be gone for good
         self._engine, self._streams = engine, streams
         self._attempts, self._works = attempts, works
         self._machinery = machinery
@@ -94,6 +96,8 @@ class Population:
         host: SimulatedHost = presence.tag  # type: ignore[assignment]
         host.machine.fail() if cause is not Cause.ABSENT else host.machine.leave()
         self._attempts.lose(host)
+        if host.lease is None and host.pool.is_mortal and self.on_left is not None:
+            self.on_left()
         if host.lease is not None:
             self._lose_lease(host, cause)
         elif host.pool.detection is Detection.REPORTED:

@@ -82,6 +82,12 @@ class Machines(msgspec.Struct, frozen=True):
     calls: Calling = Calling.FREE
 
     @property
+    def is_mortal(self) -> bool:
+        """Some of them may go for good."""
+        laws = [law for law in (self.failures, self.owner) if law is not None]
+        return self.trace is not None or any(law.away is None for law in laws)
+
+    @property
     def capacity(self) -> dict[str, int]:
         """What the scheduler is told of each machine."""
         reserved = self.sharing == "reserved"

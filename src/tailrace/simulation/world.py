@@ -28,7 +28,7 @@ from tailrace.simulation.luggage import luggage_of
 from tailrace.simulation.machinery import Machinery, Staging
 from tailrace.simulation.network import Link
 from tailrace.simulation.population import Population
-from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.scenario import Machines, Scenario
 from tailrace.simulation.storage import Storage
 from tailrace.simulation.submissions import Submissions
 from tailrace.simulation.telling import Teller, Watch
@@ -56,6 +56,7 @@ class World:
         count = sum(tasks.terms.count for tasks in scenario.bags)
         self._left = min(count, scenario.stop.tasks or count)  # results to come
         self._resting: dict[int, None] = {}  # bags that were paused, or stopped by their budget
+        self._looks = False  # now and then, whether anything is left to do
         self._between = between(scenario.events, book)
         self._furnish(Streams(seed, self._between))
         if watch is not None:
@@ -79,6 +80,7 @@ class World:
             engine, streams, teller, attempts, machinery, bags.works, self.hosts
         )
         self._population, self.every_host = population, population.every
+        population.on_left = self._look_soon
         leasing = self._leasing = Leasing(scenario, engine, streams, teller, population)
         teller.acts = {
             Assign: attempts.assign,
@@ -125,16 +127,41 @@ class World:
         """Nobody is here who would let it go on: what is out comes back, and then it is over."""
         self._resting[end.bag] = None
         if len(self._resting) == 1:
-            self._end_if_all_rest(None)
+            self._look(None)
 
-    def _end_if_all_rest(self, _: object) -> None:
+    def _look_soon(self) -> None:
+        if not self._looks:
+            self._looks = True
+            self.engine.put(self.engine.now + LOOK_US, Rank.WATCH, self._look)
+
+    def _look(self, _: object) -> None:
+        """Other machines may fail and be mended without end: that alone is no reason to go on."""
+        self._looks = False
+        if not self._goes_on():
+            self.engine.stop()
+        elif not self.engine.only_looks_on():
+            self._look_soon()
+
+    def _goes_on(self) -> bool:
         bags = enumerate(self.records, 1)
         open_bags = [bag for bag, record in bags if record.settled < len(record.done)]
-        at_work = any(host.attempts for host in self.hosts.values())
-        if all(bag in self._resting for bag in open_bags) and not at_work:
-            self.engine.stop()
-        else:
-            self.engine.put(self.engine.now + LOOK_US, Rank.WATCH, self._end_if_all_rest)
+        if any(bag not in self._resting and self._has_prospects(bag) for bag in open_bags):
+            return True
+        return any(host.at_work for host in self.hosts.values())
+
+    def _has_prospects(self, number: int) -> bool:
+        """Tasks are yet to come, an attempt to be given up, or some machine may take one."""
+        bag = self.scheduler.state.bags.get(number)
+        if bag is None or bag.live or bag.arrived is not None:
+            return True
+        names = bag.terms.pools or tuple(pool.terms.name for pool in self.scenario.pools)
+        pools = [pool for pool in self.scenario.pools if pool.terms.name in names]
+        return any(pool.terms.max or self._lasts(pool) for pool in pools)
+
+    def _lasts(self, pool: Machines) -> bool:
+        """Some machine of it is there, or will be again."""
+        hosts = self.hosts.values()
+        return any(host.pool is pool and not host.presence.final for host in hosts)
 
     @property
     def links(self) -> list[Link]:
