@@ -176,6 +176,15 @@ def test_a_bag_that_could_not_run_is_refused(body: Any) -> None:
         checked(convert(body, Submission), Principal(Kind.USER, "ada"))
 
 
+def test_a_budget_that_would_bind_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bag.toml").write_text('command = "true"\nbudget = "3 EUR"\n')
+    with serving(tmp_path, "--local", "-j", "1", "--price", "1 USD/h"):
+        told = ask(tmp_path, "submit", "bag.toml")
+        assert told.code == 2 and "bag.toml: the budget of 3 EUR does not bind" in told.err
+        assert "Give the budget in USD." in told.err
+        assert ask(tmp_path, "submit", "-q", "bag.toml", "--budget", "3 USD").out == "1\n"
+
+
 def test_a_good_bag_from_another_make_of_client_runs(tmp_path: Path) -> None:
     command = "echo {x}; sleep 0.1"
     spec = {**SPEC, "command": command, "folder": str(tmp_path), "axes": [[ROWS]]}

@@ -20,6 +20,7 @@ from tailrace.cli.poolsfile import refuse_unknown
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.cli.screen import plain
 from tailrace.errors import BadInput, Exit, StoreBusy
+from tailrace.pools.budget import paid_in, unbound
 from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
 from tailrace.report.words import count, duration
@@ -52,7 +53,7 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
 def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
     """A budget where nothing has a price holds back nothing. One in a unit that nothing is paid in
     is refused before."""
-    if _currencies(bag, pools):
+    if paid_in(_billings(bag, pools)):
         return
     described = not isinstance(pools[0], LocalPool) or pools[0].rehearsal is not None
     where = "`tailrace config`" if described else "--price '0.10 {}/h'"
@@ -61,19 +62,14 @@ def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
         say(f"{told} does not bind; see {where.format(unit)}")
 
 
-def _currencies(bag: Bag, pools: Pools) -> list[str]:
-    bills = [pool.terms.billing for pool in pools if _admits(bag, pool.terms.name)]
-    return list(dict.fromkeys(bill.currency for bill in bills if bill.price))
+def _billings(bag: Bag, pools: Pools) -> list[Billing]:
+    return [pool.terms.billing for pool in pools if _admits(bag, pool.terms.name)]
 
 
 def _refuse_unbound(bag: Bag, pools: Pools) -> None:
-    """Its owner believes that no more is spent than this, but it would hold back nothing."""
-    paid = _currencies(bag, pools)
-    unbound = next((unit for unit in bag.spec.budget if paid and unit not in paid), None)
-    if unbound is not None:
-        budget = show_money(unbound, bag.spec.budget[unbound])
-        message = f"the budget of {budget} does not bind: machines are paid in {', '.join(paid)}"
-        bad = _bad(bag, ("budget",), message, f"Give the budget in {' or '.join(paid)}.")
+    found = unbound(bag.spec.budget, _billings(bag, pools))
+    if found is not None:
+        bad = _bad(bag, ("budget",), found.message, f"Give the budget in {found.paid_in}.")
         if bad.line is None:
             bad.file, bad.flag = None, "--budget"
         raise bad

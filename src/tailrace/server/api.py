@@ -206,7 +206,7 @@ class Api:
 
     async def _submit(self, call: Call) -> Submitted:
         """Answered when it is committed."""
-        bag = checked(call.body, call.who)
+        bag = checked(call.body, call.who, self._world.pools)
         terms = with_trusted(bag, self._trusted_pools())
         number = self._world.new_bag()
         if bag.spec.catalogue is not None:

@@ -17,6 +17,8 @@ from tailrace.bag.spec import MOST_TASKS, BagSpec
 from tailrace.bag.tables import Origin
 from tailrace.bag.terms import Limits
 from tailrace.errors import BadInput
+from tailrace.pools.budget import unbound
+from tailrace.pools.terms import Pool
 from tailrace.scheduler.strategies import admit
 from tailrace.server import principals
 from tailrace.server.principals import Principal
@@ -39,9 +41,10 @@ class Submitted(msgspec.Struct, frozen=True):
     count: int
 
 
-def checked(asked: Submission, who: Principal) -> Bag:
+def checked(asked: Submission, who: Principal, pools: tuple[Pool, ...] = ()) -> Bag:
     """The bag, or BadInput with what is wrong with it."""
     spec = asked.spec
+    _check_budget(spec, pools)
     _check_files(spec, who)
     _check_numbers(spec)
     if spec.function is not None:
@@ -89,6 +92,15 @@ def _checked_calls(asked: Submission, function: Function) -> Bag:
 
 
 VERSION = re.compile(r"3\.\d{1,3}")
+
+
+def _check_budget(spec: BagSpec, pools: tuple[Pool, ...]) -> None:
+    admitted = [pool for pool in pools if not spec.pools or pool.name in spec.pools]
+    found = unbound(spec.budget, [pool.billing for pool in admitted])
+    if found is not None:
+        remedy = f"Give the budget in {found.paid_in}."
+        file = spec.source if spec.syntax == "braces" else None
+        raise BadInput(found.message, file=file, remedy=remedy)
 
 
 def _check_numbers(spec: BagSpec) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from tailrace.bag.needs import lacking
 from tailrace.bag.tables import Table
 from tailrace.bag.terms import Limits
-from tailrace.quantities import show_money
+from tailrace.pools.budget import unbound
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.laws import Law
 from tailrace.simulation.scenario import Detection, Machines, Stopping, Tasks
@@ -100,14 +100,9 @@ def check_bag(table: Table, tasks: Tasks, pools: tuple[Machines, ...]) -> None:
 
 
 def _check_budget(table: Table, budget: dict[str, int], pools: list[Machines]) -> None:
-    """Where some machines have a price, one in another unit would hold back nothing."""
-    bills = [pool.terms.billing for pool in pools]
-    paid = list(dict.fromkeys(bill.currency for bill in bills if bill.price))
-    for unit, micros in budget.items():
-        if paid and unit not in paid:
-            told = f"the budget of {show_money(unit, micros)} does not bind"
-            message = f"{told}: its machines are paid in {', '.join(paid)}"
-            raise table.bad("budget", message, f"give it in {' or '.join(paid)}")
+    found = unbound(budget, [pool.terms.billing for pool in pools])
+    if found is not None:
+        raise table.bad("budget", found.message, f"give it in {found.paid_in}")
 
 
 def _check_limits(table: Table, limits: Limits) -> None:
