@@ -53,8 +53,8 @@ BAD = [
     (POOL, f'{POOL}detection = "told"\n', 5, "is 'told'", '"reported" or "silent"'),
     (POOL, f'{POOL}price = "1 USD/h"\n', 5, "come by themselves cost nothing", "max = 2"),
     (POOL, 'max = 2\nprice = "cheap"\n', 5, "'cheap' is not a price such as 0.10 USD/h", ""),
-    (POOL, 'max = 2\nprice = "0.01 USD/h"\nunit = "1s"\n', 6, "1s of it is 2.78 millionths",
-     "a longer unit"),
+    (POOL, f'{POOL}speed = {{ law = "normal", mean = -1, sd = 2 }}\n', 5,
+     "pools.spot.speed.mean: -1 is below 0, where the law is cut off", "write it as in"),
     (GOOD[GOOD.index(POOL) :], 'max = 2\nprice = "1 USD/h"\n[bags.b]\ntasks = 5\nbudget = "5 EUR"\n'
      + END, 8, "the budget of 5 EUR does not bind: its machines are paid in USD", "give it in USD"),
     ("[pools.spot]", "[pool.spot]", None, "there are no pools", "you wrote pool; add one under"),

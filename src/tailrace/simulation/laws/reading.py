@@ -94,6 +94,18 @@ def above(reads: Unit) -> Unit:
     return read
 
 
+def _not_below(unit: Unit) -> Unit:
+    """Of a law that is cut off at 0: of one around less, next to nothing would be left."""
+
+    def read(written: Written) -> float:
+        value = unit(written)
+        if value < 0:
+            raise ValueError(f"{written} is below 0, where the law is cut off")
+        return value
+
+    return read
+
+
 def _some(unit: Unit) -> Unit:
     return above(unit)
 
@@ -133,7 +145,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
         Form(Gamma.with_mean, {"mean": _some, "shape": _bare}),
         Form(Gamma.with_mean_sd, {"mean": _some, "sd": _some}),
     ),
-    "normal": (Form(lambda mean, sd: Normal(mean, sd), {"mean": _any, "sd": _some}),),
+    "normal": (Form(lambda mean, sd: Normal(mean, sd), {"mean": _not_below, "sd": _some}),),
     "lognormal": (
         Form(Lognormal, {"mu": _real, "sigma": _bare}),
         Form(Lognormal.with_median, {"median": _some, "sigma": _bare}),
