@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tailrace.quantities import (
+    SECOND,
     duration_us,
     money,
     price,
     show_duration,
     show_money,
+    show_price,
     show_size,
     size_bytes,
 )
@@ -75,9 +79,13 @@ def test_money_without_a_unit_is_not_guessed() -> None:
         money(20)
 
 
-def test_a_price_is_per_hour() -> None:
-    assert price("0.10 USD/h") == ("USD", 100_000)
-    assert price("1 SU/s") == ("SU", 3_600_000_000)
+def test_a_price_is_for_a_time_and_never_rounded() -> None:
+    assert price("0.10 USD/h") == ("USD", 100_000, 3600 * SECOND)
+    assert price("1 SU/s") == ("SU", 1_000_000, SECOND)
+    assert price("10 USD/week") == ("USD", 10_000_000, 7 * 86_400 * SECOND)
+    assert price("0.0000007 USD/s") == ("USD", 7, 10 * SECOND)
+    with pytest.raises(ValueError, match="more digits than can be counted"):
+        price(f"0.{'0' * 20}1 USD/h")
     with pytest.raises(ValueError, match=r"0\.10 USD/h"):
         price("0.10 USD")
 
@@ -99,6 +107,12 @@ def test_a_duration_shown_is_read_back_exactly(us: int) -> None:
 @given(st.integers(0, 10**15), st.sampled_from(["USD", "kWh", "SU"]))
 def test_money_shown_is_read_back_exactly(micros: int, unit: str) -> None:
     assert money(show_money(unit, micros)) == (unit, micros)
+
+
+@given(st.decimals(0, 10**6, places=9), st.sampled_from(["s", "m", "h", "d", "w"]))
+def test_a_price_shown_is_read_back_exactly(amount: Decimal, per: str) -> None:
+    written = price(f"{amount:f} USD/{per}")
+    assert price(show_price(written)) == written
 
 
 @given(st.integers(0, 2**60))

@@ -60,7 +60,8 @@ class Money(NamedTuple):
 
 class Price(NamedTuple):
     unit: str
-    micros: int  # per hour
+    micros: int
+    per_us: int  # the time that they are for
 
 
 def duration_us(written: Written) -> int:
@@ -90,20 +91,22 @@ def size_bytes(written: Written) -> int:
 
 def money(written: Written) -> Money:
     """`"20 USD"` → Money("USD", 20_000_000)."""
-    found = _MONEY.fullmatch(str(written).strip())
-    if found is None:
-        example = f"{written} USD" if _plain(written) is not None else "20 USD"
-        raise ValueError(f"{_said(written)} is not an amount with its unit, such as {example!r}")
-    return Money(found[2], _whole(Decimal(found[1]) * MICRO, written))
+    unit, micros = _amount(written)
+    return Money(unit, _whole(micros, written))
 
 
 def price(written: str) -> Price:
-    """`"0.10 USD/h"` → Price("USD", 100_000): micro-units per hour."""
+    """`"0.10 USD/h"` → Price("USD", 100_000, 3_600_000_000). Nothing is rounded: of less than a
+    micro-unit, the price is that of ten, a hundred … times as long."""
     amount, slash, per = str(written).partition("/")
     if not slash or per.strip().lower() not in _TIME_WORDS:
         raise ValueError(f"{_said(written)} is not a price such as 0.10 USD/h")
-    unit, micros = money(amount)
-    return Price(unit, micros * _TIME["h"] // _TIME_WORDS[per.strip().lower()])
+    unit, micros = _amount(amount)
+    tens = 10 ** max(-int(micros.normalize().as_tuple().exponent), 0)
+    found = Price(unit, _whole(micros * tens, written), price_unit_us(written) * tens)
+    if found.per_us > MOST:
+        raise ValueError(f"{_said(written)} has more digits than can be counted")
+    return found
 
 
 def price_unit_us(written: str) -> int:
@@ -132,12 +135,37 @@ def show_size(size: int) -> str:
     return f"{amount:.4g} {unit}"
 
 
-def show_money(unit: str, micros: int) -> str:
+def show_money(unit: str, micros: int | Decimal) -> str:
     """Exact, at least two digits behind the point unless it is whole: `"0.10 USD"`."""
     if micros % MICRO == 0:
-        return f"{micros // MICRO} {unit}"
+        return f"{int(micros) // MICRO} {unit}"
     text = _trim(Decimal(micros) / MICRO)
     return f"{text}0 {unit}" if text[-2] == "." else f"{text} {unit}"
+
+
+def named_price(price: Price) -> tuple[str, int]:
+    """As money for a second, a minute, an hour, a day or a week, exactly: `("0.0028 USD", …)`. Of a
+    time that is none of them, nor ten, a hundred … of them: for an hour, to the micro-unit."""
+    for word in ("s", "m", "h", "d", "w"):
+        times = (Decimal(price.per_us) / _TIME[word]).normalize()
+        if times.as_tuple().digits == (1,):
+            return show_money(price.unit, price.micros / times), _TIME[word]
+    return show_money(price.unit, round(price.micros * _TIME["h"] / price.per_us)), _TIME["h"]
+
+
+def show_price(price: Price) -> str:
+    """Read back by the function `price`: `"0.0028 USD/h"`."""
+    amount, per_us = named_price(price)
+    return f"{amount}/{next(word for word, us in _TIME.items() if us == per_us)}"
+
+
+def _amount(written: Written) -> tuple[str, Decimal]:
+    """Its unit, and micro-units of it that need not be whole."""
+    found = _MONEY.fullmatch(str(written).strip())
+    if found is None:
+        example = f"{written} USD" if _plain(written) is not None else "20 USD"
+        raise ValueError(f"{_said(written)} is not an amount with its unit, such as {example!r}")
+    return found[2], Decimal(found[1]) * MICRO
 
 
 def _said(written: object) -> str:

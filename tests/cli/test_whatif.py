@@ -18,10 +18,11 @@ from msgspec.structs import replace
 from tests.cli.conftest import Live, ask, clean_environment, tailrace
 
 from tailrace.bag.tables import read_toml
-from tailrace.bag.terms import Retries, Strategy, Terms
+from tailrace.bag.terms import Growth, Limits, Retries, Strategy, Terms
 from tailrace.cli import whatif
 from tailrace.cli.scenariofile import ScenarioFile, key_of
 from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pool
+from tailrace.quantities import price
 from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
 from tailrace.server.occupancy import Held, Occupancy, occupancy
 from tailrace.server.paces import paces
@@ -70,12 +71,16 @@ REPLICATION = st.sampled_from((None, Strategy("wqr", {"most": 3}), Strategy("wqr
     matching=STRATEGIES,
     replication=REPLICATION,
     round_us=st.sampled_from((0, 90 * SECOND_US)),
+    limits=st.builds(Limits, st.none() | st.integers(1, 10**11)),
     cores=st.integers(1, 2000),
 )
 def test_the_terms_of_a_bag_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, name: str, count: int, cores: int, **rules: Any
 ) -> None:
-    terms = Terms(count, name, needs={"cores": cores}, **rules)
+    growth = None
+    if rules["limits"].time_us is not None:
+        growth = Growth(1.5, {"time": 10**12}, ("time",))
+    terms = Terms(count, name, needs={"cores": cores}, growth=growth, **rules)
     scenario = read(measured(terms), tmp_path_factory.getbasetemp())
     assert scenario.bags[0].terms == terms
     assert scenario.name == name and not scenario.bags[0].even
@@ -85,7 +90,7 @@ def test_the_terms_of_a_bag_come_back_as_they_were(
     billing=st.builds(
         Billing, st.integers(0, 10**9).map(lambda n: n * 60), st.just("USD"),
         st.sampled_from((SECOND_US, 60 * SECOND_US, HOUR_US)), st.sampled_from((0, HOUR_US)),
-    ),
+    ) | st.just(Billing.at(price("0.0028 USD/h"), SECOND_US)),
     most=st.integers(1, 1000),
     lease_us=st.integers(1, 10**12),
     silent_after_us=st.integers(1, 10**12),
@@ -280,9 +285,9 @@ def test_a_time_without_a_server_is_no_part_of_the_run(
 def test_every_term_of_a_bag_is_written_or_known_to_be_left_out() -> None:
     """A new one must be thought of here."""
     written = {"count", "name", "needs", "retries", "timeout_us", "deadline_us", "budget",
-               "max_failures", "most_running", "matching", "replication", "round_us",
-               "trial_us"}  # fmt: skip
-    left_out = {"limits", "growth", "order_seed", "repeatable", "like_failures", "pools"}
+               "max_failures", "most_running", "matching", "replication", "round_us", "trial_us",
+               "limits", "growth"}  # fmt: skip
+    left_out = {"order_seed", "repeatable", "like_failures", "pools"}
     assert written | left_out == set(Terms.__struct_fields__)
 
 

@@ -26,6 +26,7 @@ BILLINGS = st.builds(
     price=st.integers(1, 5_000_000),
     unit_us=st.sampled_from([1_000_000, 7_000_000, 3_600_000_000]),
     minimum_us=st.sampled_from([0, 60_000_000]),
+    per_us=st.sampled_from([0, 100_000_000_000]),
 )
 
 
@@ -72,15 +73,18 @@ def test_a_run_costs_what_its_leases_lasted_and_keeps_its_budget(
     assert told <= budget + 1
 
 
-def test_a_unit_of_a_price_is_billed_to_the_nearest_millionth() -> None:
-    text = """
+@pytest.mark.parametrize(("unit", "cost"), [("1s", 2), ("100ms", 1), ("1h", 2800)])
+def test_a_cheap_machine_may_be_billed_by_the_second(unit: str, cost: int) -> None:
+    """Micro-units of a USD; 1.2 s are 14/15 of one, two seconds 14/9."""
+    text = f"""
 [pools.spot]
-max = 2
-price = "0.01 USD/h"
-unit = "1m"
+max = 1
+price = "0.0028 USD/h"
+unit = "{unit}"
 [bags.b]
 tasks = 1
-length = "1m"
+length = "1.2s"
 """
-    (pool,) = read_scenario(read_toml(text, "s"), "s", text, Path()).pools
-    assert pool.terms.billing == Billing(167, "USD", 60_000_000)
+    world = World(read_scenario(read_toml(text, "s"), "s", text, Path()), 0)
+    world.run()
+    assert round(figures(world)["cost_USD"] * 1e6) == cost

@@ -10,9 +10,9 @@ from textwrap import wrap
 from typing import Any
 
 from tailrace.bag.needs import BYTES, ONE_CORE, THOUSANDTHS, Amounts
-from tailrace.bag.terms import Retries, Strategy, Terms
-from tailrace.pools.terms import HOUR_US, Billing, Pool
-from tailrace.quantities import SECOND, show_duration, show_money
+from tailrace.bag.terms import Growth, Retries, Strategy, Terms
+from tailrace.pools.terms import Billing, Pool
+from tailrace.quantities import SECOND, price_unit_us, show_duration, show_money, show_price
 from tailrace.report.words import count
 from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
 
@@ -211,9 +211,9 @@ def _has_whole_cores(pool: MeasuredPool) -> bool:
 
 def _price(billing: Billing) -> Iterator[str]:
     if billing.price:
-        per_hour = round(billing.price * HOUR_US / billing.unit_us)
-        yield _line("price", _text(f"{show_money(billing.currency, per_hour)}/h"))
-        if billing.unit_us != HOUR_US:
+        written = show_price(billing.quoted())
+        yield _line("price", _text(written))
+        if billing.unit_us != price_unit_us(written):
             yield _line("unit", _text(show_duration(billing.unit_us)), "billed whole")
         if billing.minimum_us:
             yield _line("minimum", _text(show_duration(billing.minimum_us)))
@@ -278,11 +278,22 @@ def _rules(terms: Terms) -> Iterator[str]:
         us = getattr(terms, f"{key}_us")
         if us is not None:
             yield _line(key, _text(show_duration(us)))
+    if terms.limits.time_us is not None:
+        yield from _time_limit(terms.limits.time_us, terms.growth)
     if terms.max_failures is not None:
         yield _line("max_failures", terms.max_failures)
     if terms.most_running is not None:
         yield _line("most_running", terms.most_running)
     yield from _strategies(terms)
+
+
+def _time_limit(limit_us: int, growth: Growth | None) -> Iterator[str]:
+    """Of memory and disk a simulation knows only what tasks need."""
+    yield _line("limits.time", _text(show_duration(limit_us)))
+    if growth is not None and "time" in growth.grow:
+        most_us = growth.most.get("time")
+        most = "" if most_us is None else f" up to {show_duration(most_us)}"
+        yield _line("on_over_limit.time", _text(f"x{growth.factor:.12g}{most}"))
 
 
 def _strategies(terms: Terms) -> Iterator[str]:

@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from tailrace import quantities
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.textfile import read_text
 from tailrace.cli.poolsfile import Described, Pools, read_pools, rehearsal
 from tailrace.cli.setting import SETTINGS, Setting
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing, Pool
-from tailrace.quantities import duration_us, money
 from tailrace.server.capacity import Capacity
 from tailrace.server.command_pool import AnyPool, CommandPool
 from tailrace.server.local_pool import LocalPool
@@ -135,9 +135,7 @@ def _billing(price: str, minimum_us: int) -> Billing:
     """The unit of the price is what is paid whole: `USD/h` by the hour, `USD/min` by the minute."""
     if price == "0":
         return Billing(minimum_us=minimum_us)
-    amount, _, per = price.partition("/")
-    currency, micros = money(amount)
-    return Billing(micros, currency, duration_us(f"1{per.strip()}"), minimum_us)
+    return Billing.at(quantities.price(price), quantities.price_unit_us(price), minimum_us)
 
 
 def _layers(flags: Mapping[str, Any], folder: Path, bag_file: Path | None) -> Iterator[Layer]:

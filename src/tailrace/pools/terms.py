@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from fractions import Fraction
 
 import msgspec
 
-from tailrace.quantities import show_duration
+from tailrace.quantities import Price, show_duration
 
 SECOND_US = 1_000_000
 HOUR_US = 3600 * SECOND_US
 NAMED = {
-    SECOND_US: "second", 60 * SECOND_US: "minute", HOUR_US: "hour", 24 * HOUR_US: "day"
+    SECOND_US: "second", 60 * SECOND_US: "minute", HOUR_US: "hour", 24 * HOUR_US: "day",
+    7 * 24 * HOUR_US: "week",
 }  # fmt: skip
+
+
+def time_word(us: int) -> str:
+    return NAMED.get(us) or show_duration(us)
 
 
 class Late(StrEnum):
@@ -23,21 +29,41 @@ class Late(StrEnum):
 class Billing(msgspec.Struct, frozen=True, omit_defaults=True):
     """Per lease: each unit entered is paid whole, and never fewer than the minimum."""
 
-    price: int = 0  # micro-units of the currency for one unit; 0: free
+    price: int = 0  # micro-units of the currency for `per_us`; 0: free
     currency: str = "USD"
     unit_us: int = HOUR_US
     minimum_us: int = 0
+    per_us: int = 0  # the time that the price is for; 0: one unit
+
+    @classmethod
+    def at(cls, price: Price, unit_us: int, minimum_us: int = 0) -> Billing:
+        of_a_unit, part = divmod(price.micros * unit_us, price.per_us)
+        if part:
+            return cls(price.micros, price.unit, unit_us, minimum_us, price.per_us)
+        return cls(of_a_unit, price.unit, unit_us, minimum_us)
 
     def units(self, lasted_us: int) -> int:
         paid = max(lasted_us, self.minimum_us, 1)
         return -(-paid // self.unit_us)
 
     def cost(self, lasted_us: int) -> int:
-        return self.units(lasted_us) * self.price if self.price else 0
+        """Only the whole is rounded, up to a micro-unit: of a cheap machine a second costs less
+        than one."""
+        if not self.price:
+            return 0
+        return -(-self.units(lasted_us) * self.unit_us * self.price // self.quoted().per_us)
+
+    def per_second(self) -> Fraction:
+        """Micro-units, to compare with others."""
+        return Fraction(self.price * SECOND_US, self.quoted().per_us)
+
+    def quoted(self) -> Price:
+        """As its user wrote it."""
+        return Price(self.currency, self.price, self.per_us or self.unit_us)
 
     def unit(self) -> str:
         """In a word: `hour`."""
-        return NAMED.get(self.unit_us) or show_duration(self.unit_us)
+        return time_word(self.unit_us)
 
 
 class Pool(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,7 +12,11 @@ from tailrace.scheduler.state import Bag, State
 
 def cost_until(row: LeaseRow, until_us: int) -> int:
     """From the moment it was wanted: a provider bills the start-up too."""
-    return row.billing.cost(max(min(until_us, row.ends_us) - row.wanted_us, 0))
+    return row.billing.cost(lasted_us(row, until_us))
+
+
+def lasted_us(row: LeaseRow, until_us: int) -> int:
+    return max(min(until_us, row.ends_us) - row.wanted_us, 0)
 
 
 def spent(state: State, bag: Bag, currency: str) -> int:

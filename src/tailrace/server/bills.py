@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from tailrace.pools.terms import Billing, Pool
-from tailrace.quantities import show_duration, show_money
-from tailrace.scheduler.money import cost_until
+from tailrace.pools.terms import Billing, Pool, time_word
+from tailrace.quantities import named_price, show_duration
+from tailrace.scheduler.money import cost_until, lasted_us
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.server.clock import Clock
 from tailrace.server.link import Link
@@ -23,8 +23,9 @@ def bill(lease: LeaseRow, now_us: int | None = None) -> Bill:
     also when no server runs."""
     now = Clock().now() if now_us is None else now_us
     billing = lease.billing
-    micros = cost_until(lease, now if lease.gone_us is None else lease.gone_us)
-    return Bill(micros // billing.price if billing.price else 0, micros, billing.currency)
+    until = now if lease.gone_us is None else lease.gone_us
+    units = billing.units(lasted_us(lease, until)) if billing.price else 0
+    return Bill(units, cost_until(lease, until), billing.currency)
 
 
 def spent(link: Link, bag: int, now_us: int | None = None) -> dict[str, int]:
@@ -54,11 +55,13 @@ def agreed(link: Link, bag: int, pool: str, submitted_us: int) -> Billing | None
 
 
 def price(billing: Billing) -> str:
-    """In words: `0.10 USD per hour`."""
+    """In words: `0.10 USD per hour`, `0.0028 USD per hour, by the second`."""
     if not billing.price:
         return "free"
+    amount, per_us = named_price(billing.quoted())
+    unit = "" if per_us == billing.unit_us else f", by the {billing.unit()}"
     least = f", at least {show_duration(billing.minimum_us)}" if billing.minimum_us else ""
-    return f"{show_money(billing.currency, billing.price)} per {billing.unit()}{least}"
+    return f"{amount} per {time_word(per_us)}{unit}{least}"
 
 
 class Shares:

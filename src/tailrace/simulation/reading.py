@@ -29,7 +29,7 @@ from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
 from tailrace.pools.commands import KEYS as COMMANDED
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
-from tailrace.quantities import Price, duration_us, price, price_unit_us, show_duration, size_bytes
+from tailrace.quantities import duration_us, price, price_unit_us, size_bytes
 from tailrace.scheduler import strategies
 from tailrace.simulation.changes import read_change
 from tailrace.simulation.checks import (
@@ -69,8 +69,6 @@ from tailrace.simulation.scenario import (
 )
 from tailrace.simulation.sites import read_link, read_network, read_sites
 from tailrace.simulation.workload import Given, MachineType
-
-ROUNDED_OFF = 0.01  # of the price of a unit, at most
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -218,24 +216,12 @@ def _has(table: Table) -> dict[str, int]:
 
 def _billing(table: Table) -> Billing:
     written = table.peek("price")
-    per_hour = table.read("price", lambda price_: price(str(price_)), None)
+    agreed = table.read("price", lambda price_: price(str(price_)), None)
     unit_us = table.read("unit", some_time, None)
     minimum_us = table.read("minimum", duration_us, 0)
-    if per_hour is None:
+    if agreed is None:
         return Billing()
-    unit_us = unit_us or price_unit_us(written)
-    return Billing(_of_one_unit(table, per_hour, unit_us), per_hour.unit, unit_us, minimum_us)
-
-
-def _of_one_unit(table: Table, per_hour: Price, unit_us: int) -> int:
-    """In millionths, and whole ones: a unit that is too short for its price would be billed wrong,
-    or be free."""
-    exact = per_hour.micros * unit_us / HOUR_US
-    if abs(round(exact) - exact) <= ROUNDED_OFF * exact:
-        return round(exact)
-    message = (f"{show_duration(unit_us)} of it is {exact:.3g} millionths of a {per_hour.unit}, "
-               "and only whole ones are billed")  # fmt: skip
-    raise table.bad("unit", message, 'take a longer unit, as in unit = "1m" or "1h"')
+    return Billing.at(agreed, unit_us or price_unit_us(written), minimum_us)
 
 
 def _type(table: Table, place: Place) -> MachineType:
