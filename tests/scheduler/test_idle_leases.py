@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailrace.bag.outcome import Outcome
-from tailrace.bag.terms import Strategy
+from tailrace.bag.terms import Retries, Strategy
 from tailrace.pools.terms import Billing, Pool
 from tailrace.scheduler.decisions import Acquire, Assign, Release, Renew
 from tailrace.scheduler.events import Change, LeaseState
@@ -127,15 +127,63 @@ def test_room_that_another_bag_takes_is_looked_for_again() -> None:
 
 
 def test_a_machine_that_turns_out_too_small_does_not_keep_others_away() -> None:
-    small, large = CLOUD, Pool("large", max=3, billing=Billing(1, "USD", HOUR), lease_us=HOUR)
-    stage = Stage(small, large)
+    dearer = Billing(2_000_000, "USD", HOUR)
+    small, large = CLOUD, Pool("large", max=3, billing=dearer, lease_us=HOUR)
+    stage = Stage(large, small)
     stage.submit(1, trial_us=0, needs={"cores": 4000})
-    assert leased(stage) == [(1, "cloud"), (2, "large")]
+    assert leased(stage) == [(1, "cloud")]
     stage.host("m1", lease=1, cores=1)
-    stage.wait(3600 - 45)
-    stage.gone(2)
     stage.wait(10)
-    assert leased(stage)[2:] == [(3, "large")]
+    assert leased(stage)[1:] == [(2, "large")]
+    stage.wait(3540)
+    assert given_back(stage) == [(1, IDLE)]
+
+
+def test_what_waits_is_leased_for_once_and_where_it_costs_least() -> None:
+    dear = Pool("dear", max=3, billing=Billing(9_000_000, "USD", HOUR), lease_us=10 * HOUR)
+    by_second = Billing(500, "USD", SECOND)  # 1.80 USD an hour
+    second = Pool("second", max=2, billing=by_second, lease_us=10 * HOUR)
+    stage = Stage(dear, second, CLOUD)
+    stage.submit(1, trial_us=0)
+    assert leased(stage) == [(1, "cloud")]
+    stage.submit(6, trial_us=0)  # of three machines one is lent already
+    assert [pool for _, pool in leased(stage)[1:]] == ["cloud"] * 2 + ["second"] * 2 + ["dear"] * 2
+    stage.gone(2, "vanished")
+    assert len(leased(stage)) == 8
+
+
+def test_a_dearer_machine_is_leased_when_the_cheap_one_does_not_come() -> None:
+    dear = Pool("dear", max=1, billing=Billing(9_000_000, "USD", HOUR), lease_us=10 * HOUR)
+    free = Pool("free", max=1, lease_us=HOUR)
+    stage = Stage(dear, free)
+    stage.submit(1, trial_us=0)
+    assert leased(stage) == [(1, "free")]
+    for lease in (1, 2):
+        stage.gone(lease, "exit 1")
+    assert leased(stage)[1:] == [(2, "free"), (3, "dear")]  # the free one is not asked for a while
+
+
+def test_prices_in_different_money_are_not_compared() -> None:
+    hours = Pool("hours", max=1, billing=Billing(1, "SU", HOUR), lease_us=HOUR)
+    stage = Stage(CLOUD, hours)
+    stage.submit(1, trial_us=0)
+    assert leased(stage) == [(1, "cloud")]
+
+
+def test_an_idle_machine_is_no_help_to_a_task_that_failed_there() -> None:
+    """It waits for the other host, which is at work; so another machine is worth its price."""
+    stage = Stage(CLOUD)
+    stage.host("mine", pool="home")
+    stage.submit(3, trial_us=0, retries=Retries(task_failed=3))
+    stage.offer("mine")
+    for lease, pool in leased(stage):
+        stage.host(f"m{lease}", pool=pool, lease=lease)
+    first, second = stage.offer("m1")[0], stage.offer("m2")[0]
+    stage.succeed(second)
+    stage.gone(2)
+    stage.fail(first)
+    assert stage.offer("m1") == []
+    assert len(leased(stage)) == 3
 
 
 def test_the_units_of_a_machine_at_work_are_not_watched() -> None:

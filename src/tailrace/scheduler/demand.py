@@ -2,20 +2,22 @@
 
 Room that is there already is used first, wherever it is: a machine is leased only for what no able
 host with room may be sent. But a task that is kept for a reliable pool may not go everywhere, nor
-one that failed somewhere or has grown: for those each pool that could help counts.
+one that failed somewhere or has grown: for those each pool that could help counts. Nor is one
+leased for what machines of other pools will do that are on their way.
 What its owner will hand in later is not known, so it keeps no machine: waiting for it would cost a
 unit for certain, getting one back costs a start-up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable
 
 from tailrace.bag.needs import times
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import others
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.room import Room
+from tailrace.scheduler.rows import ON_THEIR_WAY
 from tailrace.scheduler.state import Bag, State
 
 
@@ -27,19 +29,67 @@ def waits(state: State, bag: Bag, pool: Pool) -> int:
 def exceeds_all_room(state: State, bag: Bag, pool: Pool) -> bool:
     """So much that nobody need be counted: all that the pool lends would be at work at once."""
     unsent = min(_unsent(state, bag, pool), bag.may_begin)
-    return unsent - bag.slots >= pool.max * _worth(state, bag, pool)
+    unsent -= bag.slots + sum(_coming(state, bag, pool).values())
+    return unsent >= pool.max * _worth(state, bag, pool)
 
 
-def machines(state: State, bag: Bag, pool: Pool, idle: Container[int]) -> int:
+def machines(state: State, bag: Bag, pool: Pool, idle: dict[int, None]) -> int:
     """Of this pool, for what waits: its idle leases that the bag pays, or more."""
-    room = Room(state, bag, idle)
-    placed = _placed(room, _groups(state, bag, pool))
-    tasks = max(min(_anywhere(state, bag, pool), bag.may_begin) - max(room.all() - placed, 0), 0)
-    tasks += _not_anywhere(state, bag, pool) - placed
+    room, groups = Room(state, bag, idle), _groups(state, bag, pool)
+    placed = _placed(room, groups)
+    bound = _not_anywhere(state, bag, pool) - placed
+    plain = min(_anywhere(state, bag, pool), bag.may_begin)
+    tasks = max(plain - max(room.all() - placed, 0), 0) + bound
     wanted = _wanted_on_reliable(bag, pool)
     if wanted:
         tasks += max(wanted - room.on_reliable(), 0)
-    return -(-min(tasks, bag.may_begin) // _worth(state, bag, pool))
+    tasks = min(tasks, bag.may_begin)
+    tasks -= min(_coming_for(state, bag, pool, tasks, groups), tasks)
+    worth = _worth(state, bag, pool)
+    of_bound = -(-min(bound, tasks) // worth)
+    return max(-(-tasks // worth), of_bound + _avoided(state, groups, idle) if of_bound else 0)
+
+
+def _avoided(state: State, groups: dict[Group, int], idle: Iterable[int]) -> int:
+    """Of the idle leases: those that help none of these tasks, which all failed there."""
+    first = next(iter(groups))
+    common = [host for host in first.avoid if all(host in group.avoid for group in groups)]
+    hosts = [state.on_lease.get(lease) for lease in idle] if common else []
+    return sum(1 for there in hosts if there and all(host in common for host in there))
+
+
+def _coming_for(state: State, bag: Bag, pool: Pool, tasks: int, groups: dict[Group, int]) -> int:
+    """How many of the tasks will begin on machines of other pools. Some wait for reliable ones."""
+    coming, kept = _coming(state, bag, pool), 0
+    if coming[False] and others.keeps_to_reliable(state, bag):
+        kept = sum(count for group, count in groups.items() if group.reliable)
+    return min(coming[False], max(tasks - kept, 0)) + coming[True]
+
+
+def _coming(state: State, bag: Bag, pool: Pool) -> dict[bool, int]:
+    """Tasks that machines of other pools will run at once which the bag has asked for, and which
+    have not called yet; by: reliable."""
+    found = {False: 0, True: 0}
+    for lease in bag.leases:
+        row = state.leases[lease]
+        if row.pool != pool.name and row.pool in state.pools and row.state in ON_THEIR_WAY:
+            other = state.pools[row.pool]
+            if _share_work(state, bag, pool, other) and not too_small(state, bag, other):
+                found[other.reliable] += _worth(state, bag, other)
+    return found
+
+
+def _share_work(state: State, bag: Bag, one: Pool, other: Pool) -> bool:
+    """Some replication has work of their own for those that fail and for those that do not."""
+    if bag.replication is None or one.reliable is other.reliable:
+        return True
+    return all(bag.replication.begins_on(state, bag, reliable=kind) for kind in (False, True))
+
+
+def too_small(state: State, bag: Bag, pool: Pool) -> bool:
+    """As far as the last machine of it that called can tell."""
+    capacity = state.capacity_in.get(pool.name)
+    return capacity is not None and not times(bag.terms.needs, capacity)
 
 
 def _unsent(state: State, bag: Bag, pool: Pool) -> int:

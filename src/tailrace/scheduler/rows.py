@@ -97,7 +97,8 @@ class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     billing: Billing = Billing()  # agreed when it was taken: later prices do not change its cost
 
 
-STANDING = (LeaseState.WANTED, LeaseState.STARTING, LeaseState.UP)
+ON_THEIR_WAY = (LeaseState.WANTED, LeaseState.STARTING)
+STANDING = (*ON_THEIR_WAY, LeaseState.UP)
 
 
 class Restored(msgspec.Struct, frozen=True):

@@ -6,6 +6,9 @@ its task waits. One with a price has those that are at work, and more for what w
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from tailrace.pools.budget import paid_in
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import demand, fleet, lifetimes
 from tailrace.scheduler.rows import LeaseRow
@@ -13,13 +16,27 @@ from tailrace.scheduler.state import Bag, State
 
 
 def admitted(state: State, bag: Bag) -> list[Pool]:
-    """In the order of the bag. With replication those that fail come first: whether a reliable one
-    is wanted depends on what they lend."""
+    """The cheapest come first, so that a dearer one is asked for what they do not lend. With
+    replication those that fail come before the others: whether a reliable one is wanted depends on
+    what they lend."""
     if not bag.runs:
         return []
     names = bag.terms.pools or tuple(state.pools)
     pools = [state.pools[name] for name in names if name in state.pools]
+    pools = _cheapest_first(state, bag, pools) if len(pools) > 1 else pools
     return pools if bag.replication is None else sorted(pools, key=lambda pool: pool.reliable)
+
+
+def _cheapest_first(state: State, bag: Bag, pools: list[Pool]) -> list[Pool]:
+    """Prices in different units of money cannot be compared: then it is the order of the bag. One
+    whose machines proved too small for a task is the last resort."""
+    comparable = len(paid_in(pool.billing for pool in pools)) < 2
+
+    def dearness(pool: Pool) -> tuple[bool, Fraction]:
+        price = pool.billing.per_second() if comparable else Fraction(0)
+        return demand.too_small(state, bag, pool), price
+
+    return sorted(pools, key=dearness)
 
 
 def wanted(state: State, bag: Bag, pool: Pool, there: list[LeaseRow]) -> int:
