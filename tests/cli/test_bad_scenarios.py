@@ -53,6 +53,9 @@ BAD = [
     (POOL, f'{POOL}detection = "told"\n', 5, "is 'told'", '"reported" or "silent"'),
     (POOL, f'{POOL}price = "1 USD/h"\n', 5, "come by themselves cost nothing", "max = 2"),
     (POOL, 'max = 2\nprice = "cheap"\n', 5, "'cheap' is not a price such as 0.10 USD/h", ""),
+    (POOL, 'max = 2\nbilling = "per_result"\n', 5, "results are paid, but have no price", "price"),
+    (POOL, 'max = 2\nprice = "1 USD/h"\npays = "accepted"\n', 6, "pays says which results are paid",
+     'billing = "per_result"'),
     (POOL, f'{POOL}speed = {{ law = "normal", mean = -1, sd = 2 }}\n', 5,
      "pools.spot.speed.mean: -1 is below 0, where the law is cut off", "write it as in"),
     (GOOD[GOOD.index(POOL) :], 'max = 2\nprice = "1 USD/h"\n[bags.b]\ntasks = 5\nbudget = "5 EUR"\n'

@@ -86,3 +86,36 @@ def test_report_results_status_and_budget_tell_one_sum(copied: Path, gone: str) 
     rows = ask(copied, "results", "--json").json
     assert sum(row["cost"]["USD"] for row in rows) == pytest.approx(spent / 1e6)
     link.close()
+
+
+RESULTS = """
+[pools.grid]
+max = 2
+price = "3.60 USD/h"
+billing = "per_result"
+cores = 1
+"""
+
+
+def test_results_that_are_paid_add_up_to_one_sum(tmp_path: Path) -> None:
+    """Two that succeed are paid, 1000 micro-units a second; one that fails is not."""
+    (tmp_path / "tailrace.toml").write_text(RESULTS)
+    config = tailrace(tmp_path, "config", "pools.grid").out
+    assert config == "2 machines, 3.60 USD per hour of results, 1 core each\n"
+    words = ["run", "--quiet", "--budget", "8 USD", "--", "sleep {}; test {} != 0.2"]
+    assert tailrace(tmp_path, *words, ":::", "0.1", "0.2", "0.3").code == 1
+    rows = ask(tmp_path, "results", "--json").json
+    paid = {row["task"]: row["cost"].get("USD", 0) for row in rows}
+    took = {row["task"]: row["run_s"] for row in rows}
+    assert paid[1] == 0
+    for task in (0, 2):
+        assert paid[task] == pytest.approx(took[task] / 1000, rel=0.01)
+    link = reading.open_store(tmp_path / ".tailrace")
+    spent = spent_by_the_scheduler(link)
+    assert cost_by_currency(record(link, 1)) == {"USD": spent}
+    link.close()
+    assert sum(paid.values()) == pytest.approx(spent / 1e6)
+    assert ask(tmp_path, "status", "1", "--json").json["spent"] == {"USD": spent / 1e6}
+    assert "identical" in ask(tmp_path, "replay").out
+    assert ask(tmp_path, "simulate", ".", "--as-scenario", "grid.toml").code == 0
+    assert 'billing = "per_result"' in (tmp_path / "grid.toml").read_text()

@@ -21,7 +21,7 @@ from tailrace.bag.tables import read_toml
 from tailrace.bag.terms import Growth, Limits, Retries, Strategy, Terms
 from tailrace.cli import whatif
 from tailrace.cli.scenariofile import ScenarioFile, key_of
-from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pool
+from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pays, Pool
 from tailrace.quantities import price
 from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
 from tailrace.server.occupancy import Held, Occupancy, occupancy
@@ -90,7 +90,11 @@ def test_the_terms_of_a_bag_come_back_as_they_were(
     billing=st.builds(
         Billing, st.integers(0, 10**9).map(lambda n: n * 60), st.just("USD"),
         st.sampled_from((SECOND_US, 60 * SECOND_US, HOUR_US)), st.sampled_from((0, HOUR_US)),
-    ) | st.just(Billing.at(price("0.0028 USD/h"), SECOND_US)),
+    ) | st.sampled_from((
+        Billing.at(price("0.0028 USD/h"), SECOND_US),
+        Billing.at(price("0.0028 USD/h"), 1, pays=Pays.RETURNED),
+        Billing.at(price("5 USD/min"), 60 * SECOND_US, pays=Pays.ACCEPTED),
+    )),
     most=st.integers(1, 1000),
     lease_us=st.integers(1, 10**12),
     silent_after_us=st.integers(1, 10**12),

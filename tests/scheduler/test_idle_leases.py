@@ -132,7 +132,7 @@ def test_a_machine_that_turns_out_too_small_does_not_keep_others_away() -> None:
     stage = Stage(large, small)
     stage.submit(1, trial_us=0, needs={"cores": 4000})
     assert leased(stage) == [(1, "cloud")]
-    stage.host("m1", lease=1, cores=1)
+    stage.host("m1", pool="cloud", lease=1, cores=1)
     stage.wait(10)
     assert leased(stage)[1:] == [(2, "large")]
     stage.wait(3540)

@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tailrace.bag.outcome import Outcome
 from tailrace.bag.tables import read_toml
-from tailrace.pools.terms import Billing
-from tailrace.scheduler.decisions import Acquire, Renew
-from tailrace.scheduler.events import LeaseChanged, LeaseState
+from tailrace.pools.terms import HOUR_US, Billing, Pays
+from tailrace.scheduler.decisions import Acquire, Close, Renew
+from tailrace.scheduler.events import Ended, LeaseChanged, LeaseState
 from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.statistics import figures
@@ -88,3 +89,37 @@ length = "1.2s"
     world = World(read_scenario(read_toml(text, "s"), "s", text, Path()), 0)
     world.run()
     assert round(figures(world)["cost_USD"] * 1e6) == cost
+
+
+class Payer:
+    """Sees only what is told and decided, and keeps its own account of results."""
+
+    def __init__(self, billing: Billing) -> None:
+        self._billing = billing
+        self.paid = 0
+
+    def __call__(self, event: Any, decisions: list[Any], now: int) -> None:
+        if isinstance(event, Ended) and event.outcome is Outcome.SUCCEEDED:
+            closed = [one for one in decisions if isinstance(one, Close)]
+            if any(one.attempt == event.attempt and one.accepted for one in closed):
+                self.paid += self._billing.cost(event.measured.run_us)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(scenarios(), st.integers(1, 5_000_000), st.integers(0, 400_000_000), st.integers(0, 2**32))
+def test_a_run_costs_what_its_results_took_and_keeps_its_budget(
+    scenario: Scenario, per_hour: int, budget: int, seed: int
+) -> None:
+    billing = Billing(per_hour, "USD", 1, per_us=HOUR_US, pays=Pays.ACCEPTED)
+    pools = tuple(
+        replace(p, count=0, terms=replace(p.terms, billing=billing, max=max(p.count, p.terms.max)))
+        for p in scenario.pools
+    )
+    tasks = scenario.bags[0]
+    limited = replace(tasks, terms=replace(tasks.terms, budget={"USD": budget}))
+    payer = Payer(billing)
+    world = World(replace(scenario, pools=pools, bags=(limited,)), seed, check=True, watch=payer)
+    world.run()
+    told = figures(world).get("cost_USD", 0.0) * 1e6
+    assert told == pytest.approx(payer.paid, abs=1)
+    assert told <= budget + 1

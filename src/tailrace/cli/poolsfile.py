@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from tailrace.simulation.laws import Law
     from tailrace.simulation.scenario import Machines
 
-KEYS = ("driver", "max", "price", "unit", "minimum", "lease", "reliable", "trusted", "cores",
-        "memory", "gpus", "has", "startup", "up", "notice", "speed", "seed", "silent_after",
-        "late_results", "min_timeout")  # fmt: skip
+KEYS = ("driver", "max", "price", "unit", "minimum", "billing", "pays", "lease", "reliable",
+        "trusted", "cores", "memory", "gpus", "has", "startup", "up", "notice", "speed", "seed",
+        "silent_after", "late_results", "min_timeout")  # fmt: skip
 DRIVERS = ("local", "command")
 
 

@@ -213,7 +213,10 @@ def _price(billing: Billing) -> Iterator[str]:
     if billing.price:
         written = show_price(billing.quoted())
         yield _line("price", _text(written))
-        if billing.unit_us != price_unit_us(written):
+        if billing.by_result:
+            yield _line("billing", '"per_result"')
+            yield _line("pays", _text(billing.pays))
+        if billing.unit_us != (1 if billing.by_result else price_unit_us(written)):
             yield _line("unit", _text(show_duration(billing.unit_us)), "billed whole")
         if billing.minimum_us:
             yield _line("minimum", _text(show_duration(billing.minimum_us)))

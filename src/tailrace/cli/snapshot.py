@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from tailrace.quantities import MICRO
+from tailrace.scheduler import money
 from tailrace.scheduler.money import cost_until
 from tailrace.scheduler.rows import STANDING
 from tailrace.scheduler.state import Bag, Host, State
@@ -143,9 +144,8 @@ def _money(state: State, bag: Bag, at_us: int) -> Iterator[MoneyThen]:
     rows = [state.leases[lease] for lease in bag.leases]
     paid = [row.billing.currency for row in rows if row.billing.price]
     for currency in dict.fromkeys([*bag.paid, *paid, *bag.terms.budget]):
-        own = [row for row in rows if row.billing.currency == currency]
-        spent = bag.paid.get(currency, 0) + sum(cost_until(row, at_us) for row in own)
-        bound = sum(cost_until(row, row.ends_us) - cost_until(row, at_us) for row in own)
+        spent = money.spent(state, bag, currency, at_us)
+        bound = money.committed(state, bag, currency, at_us)
         budget = bag.terms.budget.get(currency)
         if spent or bound or budget is not None:
             yield MoneyThen(currency, spent / MICRO, bound / MICRO, _units(budget))

@@ -26,21 +26,41 @@ class Late(StrEnum):
     IGNORE = "ignore"
 
 
+class Pays(StrEnum):
+    """What a price is for."""
+
+    LEASE = "lease"  # the time of a machine, from when it is wanted until it is gone
+    ACCEPTED = "accepted"  # the run time of each result that its task keeps
+    RETURNED = "returned"  # of each that returns in time, also when its task has one (ExPERT)
+
+
 class Billing(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Per lease: each unit entered is paid whole, and never fewer than the minimum."""
+    """Each unit entered of a lease, or a result, is paid whole, and never less than the minimum."""
 
     price: int = 0  # micro-units of the currency for `per_us`; 0: free
     currency: str = "USD"
     unit_us: int = HOUR_US
     minimum_us: int = 0
     per_us: int = 0  # the time that the price is for; 0: one unit
+    pays: Pays = Pays.LEASE
 
     @classmethod
-    def at(cls, price: Price, unit_us: int, minimum_us: int = 0) -> Billing:
+    def at(
+        cls, price: Price, unit_us: int, minimum_us: int = 0, pays: Pays = Pays.LEASE
+    ) -> Billing:
         of_a_unit, part = divmod(price.micros * unit_us, price.per_us)
         if part:
-            return cls(price.micros, price.unit, unit_us, minimum_us, price.per_us)
-        return cls(of_a_unit, price.unit, unit_us, minimum_us)
+            return cls(price.micros, price.unit, unit_us, minimum_us, price.per_us, pays)
+        return cls(of_a_unit, price.unit, unit_us, minimum_us, pays=pays)
+
+    @property
+    def by_lease(self) -> bool:
+        """A machine costs money, busy or not."""
+        return self.price > 0 and self.pays is Pays.LEASE
+
+    @property
+    def by_result(self) -> bool:
+        return self.price > 0 and self.pays is not Pays.LEASE
 
     def units(self, lasted_us: int) -> int:
         paid = max(lasted_us, self.minimum_us, 1)

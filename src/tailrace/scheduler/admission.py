@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailrace.bag.needs import Amounts, fits, less
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import brakes, fleet, lifetimes, others
+from tailrace.scheduler import brakes, fleet, lifetimes, money, others
 from tailrace.scheduler.bundling import held_at_most
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State, Trouble
@@ -36,6 +36,23 @@ def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
     """
     if not host.able or (host.ends_us is not None and not lifetimes.fits(state, bag, host)):
         return 0
+    count = _room_behind(state, bag, host, earlier)
+    return count if host.payer is None else _paid_for(state, bag, host, count)
+
+
+def _paid_for(state: State, bag: Bag, host: Host, count: int) -> int:
+    """Of so many: those whose results the bag may pay for. When it is none, its leases are looked
+    at: it may have to stop."""
+    if host.payer != bag.id or count <= 0:
+        return 0
+    found = min(money.payable_on(state, bag, host), count)
+    if not found:
+        bag.short = True
+        state.fleet_due[bag.id] = None
+    return found
+
+
+def _room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
     trial = bag.trials.get(host.kind, brakes.UNTRIED)
     if host.probing or (trial is not None and bag.terms.trial_us):
         return _room_on_trial(state, bag, host)
@@ -62,7 +79,11 @@ def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
     if not bag.may_begin:
         return False
     tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
-    return tried and fits_beside(state, host, bag.terms.needs) and lifetimes.fits(state, bag, host)
+    if not tried or not fits_beside(state, host, bag.terms.needs):
+        return False
+    if not lifetimes.fits(state, bag, host):
+        return False
+    return host.payer is None or _paid_for(state, bag, host, 1) > 0
 
 
 def goes_ahead(bag: Bag, host: Host) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import admission, brakes, doubts, fleet, units
+from tailrace.scheduler import admission, brakes, doubts, fleet, money, units
 from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import Assign, Close, Drop, Remember, Reopen, Settle
 from tailrace.scheduler.requeue import Group
@@ -119,6 +119,8 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         host.grown[number] = attempt
     live[index] = (*live[index], attempt) if index in live else (attempt,)
     bag.out += not attempt.expired
+    if host.payer is not None:
+        money.owe(state, bag, host, attempt)
 
 
 def _set_timeout(state: State, attempt: Attempt, timeout_us: int, host: Host) -> None:
@@ -146,6 +148,8 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     live = bag.live.pop(index)
     if len(live) > 1:
         bag.live[index] = tuple(other for other in live if other is not attempt)
+    if attempt.lease:
+        money.owe_no_more(state, bag, attempt)
     if attempt.timeout_us is not None:
         state.timers.void(number)
 

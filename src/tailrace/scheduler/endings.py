@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
-from tailrace.scheduler import blame, brakes, dispatch, leases
+from tailrace.scheduler import blame, brakes, dispatch, leases, money
 from tailrace.scheduler.decisions import Close
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
@@ -33,6 +33,8 @@ def ended(state: State, event: Ended) -> None:
         outcome = _in_our_books(state, host, attempt, event)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
+    if attempt.lease and outcome is SUCCEEDED:
+        money.pay_result(state, bag, attempt, event.measured.run_us)
     if not host.proven and outcome not in TELLS_NOTHING:
         leases.proven(state, host)
     # One that is wanted is of a task without a result, unless its strategy keeps losers.

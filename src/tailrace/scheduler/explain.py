@@ -65,6 +65,8 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
     if bag.like_count > 1:
         lines.append(f"The last {bag.like_count} failures were alike: {bag.like_sign}.")
     lines += [_spending(state, bag, currency) for currency in bag.terms.budget]
+    if bag.short and bag.runs:
+        lines.append("That pays for no other result before one that is out has come.")
     return lines + _idle_leases(state, bag)
 
 
@@ -87,7 +89,7 @@ def _spending(state: State, bag: Bag, currency: str) -> str:
 
 def _idle_leases(state: State, bag: Bag) -> list[str]:
     rows = [state.leases[lease] for lease in bag.leases]
-    paid = [row for row in rows if row.billing.price and row.state is LeaseState.UP]
+    paid = [row for row in rows if row.billing.by_lease and row.state is LeaseState.UP]
     idle = sum(not fleet.busy(state, row) for row in paid)
     lines = []
     if idle and bag.runs:
@@ -132,6 +134,8 @@ def _last_words(state: State, pool: str) -> str:
 
 
 def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
+    if host.payer not in (None, bag.id):
+        return f"what it does is paid by bag {host.payer}"
     if not fleet.admits_pool(bag, host):
         return f"its pool {host.pool} is not among the bag's ({', '.join(bag.terms.pools)})"
     if host.excluded:
@@ -249,6 +253,8 @@ def _idle(state: State, host: Host) -> str:
 
 
 def _why_not_here(state: State, bag: Bag, host: Host) -> str:
+    if host.payer not in (None, bag.id):
+        return f"not paid by it, but by bag {host.payer}"
     if not fleet.admits_pool(bag, host):
         return f"not in pool {host.pool}"
     if bag.trials.get(host.kind, brakes.UNTRIED) not in (None, brakes.UNTRIED):

@@ -14,6 +14,9 @@ from tailrace.scheduler.timers import Alarm
 
 
 def admits_pool(bag: Bag, host: Host) -> bool:
+    """Where results are paid, a machine is for those of the bag that leased it."""
+    if host.payer is not None and host.payer != bag.id:
+        return False
     return not bag.terms.pools or host.pool in bag.terms.pools
 
 
@@ -42,6 +45,7 @@ def seen(state: State, row: HostRow) -> Host:
     if any(row.capacity.values()):
         host.whole = state.capacity_in[host.pool] = row.capacity
     host.present, host.retired = True, not stands(state, row.lease)
+    host.payer = payer(state, row.lease)
     rate(state, host)
     _count_in(state, host)
     return host
@@ -62,6 +66,11 @@ def is_reliable(state: State, name: str) -> bool:
     """A pool that nobody described is taken for that."""
     pool = state.pools.get(name)
     return pool is None or pool.reliable
+
+
+def payer(state: State, lease: int | None) -> int | None:
+    row = None if lease is None else state.leases.get(lease)
+    return row.bag if row is not None and row.billing.by_result else None
 
 
 def stands(state: State, lease: int | None) -> bool:

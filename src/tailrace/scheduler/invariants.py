@@ -107,6 +107,8 @@ def _check_doubts(bag: Bag) -> None:
 
 
 def _check_money(state: State, bag: Bag) -> None:
+    owed = sum(one.most for attempts in bag.live.values() for one in attempts)
+    _hold(owed == sum(bag.owed.values()), f"bag {bag.id}: {bag.owed} owed, {owed} is")
     for currency, budget in bag.terms.budget.items():
         bound = money.spent(state, bag, currency) + money.committed(state, bag, currency)
         _hold(bound <= budget, f"bag {bag.id}: {bound} {currency} bound, the budget is {budget}")

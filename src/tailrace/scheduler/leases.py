@@ -64,16 +64,20 @@ def _leave_others(state: State, bag: Bag, admitted: list[str]) -> None:
 
 def _fit_pool(state: State, bag: Bag, pool: Pool) -> bool | None:
     """Is there money for all that is wanted? None: nothing is."""
-    if pool.billing.price and not demand.waits(state, bag, pool):
+    if pool.billing.by_lease and not demand.waits(state, bag, pool):
         bag.lean = True
         return None
     there = standing(state, bag, pool.name)
     count = fixed.wanted(state, bag, pool, there)
-    if not pool.billing.price:
+    if not pool.billing.by_lease:
         for row in _surplus(state, there, len(there) - count):
             _give_back(state, bag, row)
     elif count < pool.max:
         _look_again(state, bag, pool)
+    if pool.billing.by_result and count < min(pool.max, bag.terms.count - bag.done.count):
+        bag.short = True
+        if not money.payable(state, bag, pool.billing, pool.lease_us):
+            return False
     return _acquire(state, bag, pool, count - len(there)) if count else None
 
 
@@ -147,7 +151,10 @@ def _acquire(state: State, bag: Bag, pool: Pool, count: int) -> bool:
 def own(state: State, row: LeaseRow) -> None:
     """Count it: new, or restored."""
     state.leases[row.lease] = row
-    state.bags[row.bag].leases[row.lease] = None
+    bag = state.bags[row.bag]
+    bag.leases[row.lease] = None
+    if row.billing.by_lease:
+        bag.timed[row.lease] = None
     state.lent[row.pool] = state.lent.get(row.pool, 0) + 1
 
 
@@ -164,13 +171,16 @@ def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
 
 
 def _too_dear(state: State, bag: Bag, pool: Pool) -> str:
-    """What a lease would cost, what there is, and what would do."""
-    currency, cost = pool.billing.currency, pool.billing.cost(pool.lease_us)
+    """What a lease would cost, or a result, what there is, and what would do."""
+    currency, by_result = pool.billing.currency, pool.billing.by_result
+    what = "result: up to" if by_result else "lease:"
+    cost = (money.most(bag, pool.billing, pool.lease_us) if by_result
+            else pool.billing.cost(pool.lease_us))  # fmt: skip
     spent, bound = money.spent(state, bag, currency), money.committed(state, bag, currency)
     sums = (bag.terms.budget[currency], cost, spent, bound, cost + spent + bound)
     budget, price, paid, owed, needed = (show_money(currency, sum_) for sum_ in sums)
     return (
-        f"the budget of {budget} does not pay for another lease: {price} for "
+        f"the budget of {budget} does not pay for another {what} {price} for "
         f"{show_duration(pool.lease_us)} of pool {pool.name}, with {paid} spent and {owed} "
         f"committed; it takes a budget of {needed}, or a lower price"
     )
@@ -216,6 +226,7 @@ def _renew(state: State, bag: Bag, row: LeaseRow) -> bool:
         return False
     if not money.affordable(state, bag, later):
         return False
+    money.raise_owed(state, bag, later)
     _keep(state, later)
     state.out.append(Renew(later.lease, later.ends_us))
     watch_end(state, later)
@@ -224,7 +235,7 @@ def _renew(state: State, bag: Bag, row: LeaseRow) -> bool:
 
 def _is_paid(row: LeaseRow, later: LeaseRow) -> bool:
     """Within the unit that has begun, and will be paid whole."""
-    return bool(row.billing.price) and (
+    return row.billing.by_lease and (
         money.cost_until(row, row.ends_us) == money.cost_until(later, later.ends_us)
     )
 
@@ -232,7 +243,7 @@ def _is_paid(row: LeaseRow, later: LeaseRow) -> bool:
 def _still_wanted(state: State, bag: Bag, row: LeaseRow, pool: Pool) -> bool:
     if fleet.busy(state, row):
         return True
-    if pool.billing.price and not demand.waits(state, bag, pool):
+    if pool.billing.by_lease and not demand.waits(state, bag, pool):
         return False
     there = standing(state, bag, pool.name)
     return len(there) <= fixed.wanted(state, bag, pool, there)
@@ -303,6 +314,7 @@ def gone(state: State, event: LeaseChanged) -> Outcome | None:
     state.lent[row.pool] -= 1
     bag = state.bags[row.bag]
     del bag.leases[row.lease]
+    bag.timed.pop(row.lease, None)
     money.pay(bag, new)
     state.at_work.pop(row.lease, None)
     ask_again(state, row.pool)

@@ -54,11 +54,16 @@ def _meet_again(state: State, row: HostRow) -> None:
 
 
 def _owe(state: State, row: LeaseRow) -> None:
-    state.bags[row.bag].given_back += row.idle
+    bag = state.bags[row.bag]
+    bag.given_back += row.idle
+    if row.billing.by_result:
+        money.add(bag.paid, row.billing.currency, row.billed)
     if row.state is LeaseState.GONE:
-        money.pay(state.bags[row.bag], row)
+        money.pay(bag, row)
     else:
         leases.own(state, row)
+        for host in state.on_lease.get(row.lease, {}).values():
+            host.payer = fleet.payer(state, row.lease)
 
 
 def _adopt(state: State, row: AttemptRow) -> None:

@@ -95,6 +95,8 @@ class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     why: str = ""
     idle: bool = False  # given back because nothing was left for it at the end of a paid unit
     billing: Billing = Billing()  # agreed when it was taken: later prices do not change its cost
+    results: int = 0  # that were paid, where they are
+    billed: int = 0  # for them, in micro-units
 
 
 ON_THEIR_WAY = (LeaseState.WANTED, LeaseState.STARTING)

@@ -46,6 +46,9 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     dropping: Outcome | None = None  # how its end will be booked
     reached: Reached | None = None  # how far it is, if its task tells
     unreadable: str = ""  # why the last that it told is not understood
+    lease: int = 0  # to which its result is billed; 0: to none
+    most: int = 0  # micro-units that its result can cost
+    currency: str = ""  # of those
 
 
 class Trouble:
@@ -112,9 +115,9 @@ class Bag:
     __slots__ = (
         "asks", "done", "doubts", "ended_us", "failed", "fresh", "given_back", "hosts", "id",
         "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
-        "matching", "order", "out", "paid", "phase", "queued", "replication", "requeue",
-        "round_open", "round_us", "slots", "submitted_us", "tail_hosts", "tail_us", "telling",
-        "terms", "times", "trials", "troubles", "why",
+        "matching", "order", "out", "owed", "paid", "phase", "queued", "replication", "requeue",
+        "round_open", "round_us", "short", "slots", "submitted_us", "tail_hosts", "tail_us",
+        "telling", "terms", "timed", "times", "trials", "troubles", "why",
     )  # fmt: skip
 
     def __init__(
@@ -157,7 +160,10 @@ class Bag:
         self.hosts = 0  # able hosts that may run its tasks (kept by `fleet`)
         self.slots = 0  # tasks of it that they run at once
         self.leases: dict[int, None] = {}  # not yet gone
-        self.paid: dict[str, int] = {}  # for leases that are gone, by currency
+        self.timed: dict[int, None] = {}  # of those: with a price for their time
+        self.paid: dict[str, int] = {}  # for leases that are gone, and for results, by currency
+        self.owed: dict[str, int] = {}  # what the results of live attempts can cost
+        self.short = False  # with more money, more results would be asked for
         self.lean = False  # a pool would lend it more machines than there is work for
         self.lean_until_us = 0  # when that is looked at again, if work waits
         self.given_back = 0  # leases, because they were idle at the end of a paid unit
@@ -218,8 +224,8 @@ def _numbers(permutation: bytes | None) -> array[int] | None:
 class Host:
     __slots__ = (
         "able", "booked", "capacity", "ends_us", "excluded_until_us", "exclusions", "grown", "id",
-        "kind", "lease", "live", "offer", "offered", "plain", "pool", "present", "probe", "probing",
-        "proven", "reliable", "retired", "speed", "succeeded", "unable", "whole", "why",
+        "kind", "lease", "live", "offer", "offered", "payer", "plain", "pool", "present", "probe",
+        "probing", "proven", "reliable", "retired", "speed", "succeeded", "unable", "whole", "why",
     )  # fmt: skip
 
     def __init__(self, row: HostRow) -> None:
@@ -229,6 +235,7 @@ class Host:
         self.capacity = row.capacity  # of which a worker that ends offers nothing any more
         self.whole = row.capacity  # when it was at work
         self.lease = row.lease
+        self.payer: int | None = None  # the bag that pays for results; None: they cost nothing
         self.speed = row.speed
         self.ends_us: int | None = None  # as its worker says: known again when it has called
         self.succeeded = row.succeeded

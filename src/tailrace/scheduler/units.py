@@ -19,7 +19,7 @@ LAST_LOOK = 3600  # later there is no time to give it back
 
 def watch(state: State, row: LeaseRow) -> None:
     """A lease without a price may stand idle."""
-    if row.billing.price:
+    if row.billing.by_lease:
         state.at_work.pop(row.lease, None)
         state.timers.set(_next_look(row, state.now), Alarm.UNIT, row.lease)
 

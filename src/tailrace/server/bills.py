@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-from tailrace.pools.terms import Billing, Pool, time_word
+from tailrace.bag.outcome import Outcome
+from tailrace.pools.terms import Billing, Pays, Pool, time_word
 from tailrace.quantities import named_price, show_duration
 from tailrace.scheduler.money import cost_until, lasted_us
 from tailrace.scheduler.rows import LeaseRow
@@ -24,7 +27,7 @@ def bill(lease: LeaseRow, now_us: int | None = None) -> Bill:
     now = Clock().now() if now_us is None else now_us
     billing = lease.billing
     until = now if lease.gone_us is None else lease.gone_us
-    units = billing.units(lasted_us(lease, until)) if billing.price else 0
+    units = billing.units(lasted_us(lease, until)) if billing.by_lease else lease.results
     return Bill(units, cost_until(lease, until), billing.currency)
 
 
@@ -59,46 +62,71 @@ def price(billing: Billing) -> str:
     if not billing.price:
         return "free"
     amount, per_us = named_price(billing.quoted())
-    unit = "" if per_us == billing.unit_us else f", by the {billing.unit()}"
+    unit = "" if billing.unit_us in (per_us, 1) else f", by the {billing.unit()}"
     least = f", at least {show_duration(billing.minimum_us)}" if billing.minimum_us else ""
-    return f"{amount} per {time_word(per_us)}{unit}{least}"
+    return f"{amount} per {time_word(per_us)}{OF_RESULTS[billing.pays]}{unit}{least}"
+
+
+OF_RESULTS = {Pays.LEASE: "", Pays.ACCEPTED: " of results", Pays.RETURNED: " of returned results"}
 
 
 class Shares:
     """Each attempt carries the part of its lease's bill that its run time is of all run time of the
-    bag that pays; one on a lease of another bag costs nothing."""
+    bag that pays; one on a lease of another bag costs nothing. Where results are paid, it is the
+    run time of those, and no other attempt costs anything."""
 
     def __init__(self, link: Link, bag: int, now_us: int | None = None) -> None:
         self._link, self._bag = link, bag
         now = max(now_us or 0, Clock().now())
-        bills = {x.lease: bill(x, now) for x in leases(link, bag) if x.billing.price}
-        ran = _run_times(link, bag) if bills else {}
+        own = leases(link, bag)
+        bills = {x.lease: bill(x, now) for x in own if x.billing.price}
+        self._pays = {x.lease: x.billing.pays for x in own if x.billing.by_result}
+        ran = _run_times(link, bag, self._pays) if bills else {}
         self._per_us = {
             lease: (paid.currency, paid.micros / 1e6 / ran[lease])
             for lease, paid in bills.items()
             if ran.get(lease)
         }
 
-    def of(self, lease: int | None, run_us: int | None) -> dict[str, float]:
+    def of(
+        self, lease: int | None, run_us: int | None, outcome: str | None, accepted: bool
+    ) -> dict[str, float]:
         """Of one attempt: amounts by currency, empty when it cost nothing."""
         found = None if lease is None else self._per_us.get(lease)
-        return {} if found is None or not run_us else {found[0]: found[1] * run_us}
+        if found is None or not run_us or not _is_paid(self._pays, lease, outcome, accepted):
+            return {}
+        return {found[0]: found[1] * run_us}
 
     def of_task(self, index: int) -> dict[str, float]:
         """Of all attempts of a task, so that the results of a bag add up to its bill."""
         cost: dict[str, float] = {}
         if not self._per_us:
             return cost
-        query = "SELECT lease, run_us FROM attempts WHERE bag = ? AND idx = ?"
-        for lease, run in self._link.execute(query, (self._bag, index)):
-            for currency, amount in self.of(lease, run).items():
+        query = "SELECT lease, run_us, outcome, accepted FROM attempts WHERE bag = ? AND idx = ?"
+        for one in self._link.execute(query, (self._bag, index)):
+            for currency, amount in self.of(*one).items():
                 cost[currency] = cost.get(currency, 0.0) + amount
         return cost
 
 
-def _run_times(link: Link, bag: int) -> dict[int, int]:
+def _is_paid(
+    pays: Mapping[int, Pays], lease: int | None, outcome: str | None, accepted: bool
+) -> bool:
+    """`pays`: of the leases whose results are paid."""
+    what = Pays.LEASE if lease is None else pays.get(lease, Pays.LEASE)
+    if what is Pays.LEASE:
+        return True
+    return outcome == Outcome.SUCCEEDED and (bool(accepted) or what is Pays.RETURNED)
+
+
+def _run_times(link: Link, bag: int, pays: Mapping[int, Pays]) -> dict[int, int]:
+    """By lease: of all that is paid."""
     query = (
-        "SELECT lease, CAST(sum(run_us) AS BIGINT) FROM attempts"
-        " WHERE bag = ? AND lease > 0 GROUP BY lease"
+        "SELECT lease, outcome, accepted, CAST(sum(run_us) AS BIGINT) FROM attempts"
+        " WHERE bag = ? AND lease > 0 GROUP BY lease, outcome, accepted"
     )
-    return {lease: ran or 0 for lease, ran in link.execute(query, (bag,))}
+    total: dict[int, int] = {}
+    for lease, outcome, accepted, ran in link.execute(query, (bag,)):
+        if _is_paid(pays, lease, outcome, accepted):
+            total[lease] = total.get(lease, 0) + (ran or 0)
+    return total

@@ -25,7 +25,7 @@ from tailrace.scheduler.decisions import (
 )
 from tailrace.scheduler.events import AnyEvent
 from tailrace.scheduler.journal import Page, encode_page
-from tailrace.scheduler.rows import BagRow, HostRow, TaskRow
+from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.state import State
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.protocol import WorkResult
@@ -45,6 +45,7 @@ class Ledger:
         self._driver: list[DriverCall] = []
         self._publications: list[int] = []
         self._published: list[int] = []
+        self._results: dict[int, int] = {}  # that were paid, by lease
         self._begin(0, State(), None)
         self._doors: dict[type[Any], Any] = {
             Assign: self._assign,
@@ -195,7 +196,14 @@ class Ledger:
         elif isinstance(row, HostRow):
             self._remember_host(row)
         else:
-            self._batch.leases.append((row.lease, row.bag, encode(row)))
+            self._remember_lease(row)
+
+    def _remember_lease(self, row: LeaseRow) -> None:
+        """A result that is paid changes its lease's bill: that is no news of the lease."""
+        self._batch.leases.append((row.lease, row.bag, encode(row)))
+        known = self._results.get(row.lease, row.results)
+        self._results[row.lease] = row.results
+        if row.results == known:
             self._tell(row.bag, "lease", {"lease": row.lease, "state": row.state, "why": row.why})
 
     def _remember_host(self, row: HostRow) -> None:

@@ -152,7 +152,10 @@ class StoreReader:
         now = self.now_us or reading.last_moment(self.link, number)
         shares = bills.Shares(self.link, number, now)
         found = list(reading.attempts(self.link, number, index))
-        costs = [shares.of(one.lease, one.result.run_us if one.result else None) for one in found]
+        costs = [
+            shares.of(a.lease, a.result.run_us if a.result else None, a.outcome, a.accepted)
+            for a in found
+        ]
         return TaskFacts(reading.content(self.link, number).task(index).text(), found, costs)
 
     def results(self, number: int) -> Iterator[Result]:

@@ -28,7 +28,7 @@ from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
 from tailrace.pools.commands import KEYS as COMMANDED
-from tailrace.pools.terms import HOUR_US, Billing, Late, Pool
+from tailrace.pools.terms import HOUR_US, Billing, Late, Pays, Pool
 from tailrace.quantities import duration_us, price, price_unit_us, size_bytes
 from tailrace.scheduler import strategies
 from tailrace.simulation.changes import read_change
@@ -69,6 +69,8 @@ from tailrace.simulation.scenario import (
 )
 from tailrace.simulation.sites import read_link, read_network, read_sites
 from tailrace.simulation.workload import Given, MachineType
+
+EXACTLY_US = 1  # the unit of a result's run time, unless another is named
 
 
 def load_scenario(path: Path) -> Scenario:
@@ -219,9 +221,24 @@ def _billing(table: Table) -> Billing:
     agreed = table.read("price", lambda price_: price(str(price_)), None)
     unit_us = table.read("unit", some_time, None)
     minimum_us = table.read("minimum", duration_us, 0)
+    pays = _pays(table, priced=agreed is not None)
     if agreed is None:
         return Billing()
-    return Billing.at(agreed, unit_us or price_unit_us(written), minimum_us)
+    unit_us = unit_us or (price_unit_us(written) if pays is Pays.LEASE else EXACTLY_US)
+    return Billing.at(agreed, unit_us, minimum_us, pays)
+
+
+def _pays(table: Table, *, priced: bool) -> Pays:
+    """A lease by its time; or results, those that are accepted or all that return."""
+    if table.choice("billing", ("per_lease", "per_result"), "per_lease") == "per_lease":
+        if "pays" in table:
+            remedy = 'add billing = "per_result", or leave pays out'
+            raise table.bad("pays", "pays says which results are paid, but none are", remedy)
+        return Pays.LEASE
+    if not priced:
+        remedy = 'add price = "0.10 USD/h", or leave billing out'
+        raise table.bad("billing", "results are paid, but have no price", remedy)
+    return Pays(table.choice("pays", (Pays.ACCEPTED, Pays.RETURNED), Pays.ACCEPTED))
 
 
 def _type(table: Table, place: Place) -> MachineType:

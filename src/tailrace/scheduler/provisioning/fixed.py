@@ -1,7 +1,8 @@
 """As many machines of each admitted pool as it lends, but no more than there is work for.
 
 A free pool has a machine for each task without a result, so that one that dies is replaced before
-its task waits. One with a price has those that are at work, and more for what waits.
+its task waits; so has one where only results cost. One whose machines have a price has those that
+are at work, and more for what waits.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from fractions import Fraction
 
 from tailrace.pools.budget import paid_in
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import demand, fleet, lifetimes
+from tailrace.scheduler import demand, fleet, lifetimes, money
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.scheduler.state import Bag, State
 
@@ -27,6 +28,16 @@ def admitted(state: State, bag: Bag) -> list[Pool]:
     return pools if bag.replication is None else sorted(pools, key=lambda pool: pool.reliable)
 
 
+def _worth_having(state: State, bag: Bag, pool: Pool, there: list[LeaseRow]) -> int:
+    """One for each task; where results are paid, no more than the budget pays for beside those that
+    are at work."""
+    tasks = bag.terms.count - bag.done.count
+    if not pool.billing.by_result:
+        return tasks
+    busy = sum(fleet.busy(state, row) for row in there)
+    return min(tasks, busy + money.payable(state, bag, pool.billing, pool.lease_us))
+
+
 def _cheapest_first(state: State, bag: Bag, pools: list[Pool]) -> list[Pool]:
     """Prices in different units of money cannot be compared: then it is the order of the bag. One
     whose machines proved too small for a task is the last resort."""
@@ -41,8 +52,8 @@ def _cheapest_first(state: State, bag: Bag, pools: list[Pool]) -> list[Pool]:
 
 def wanted(state: State, bag: Bag, pool: Pool, there: list[LeaseRow]) -> int:
     """`there` are the bag's leases that stand in this pool."""
-    if not pool.billing.price:
-        return min(pool.max, bag.terms.count - bag.done.count)
+    if not pool.billing.by_lease:
+        return min(pool.max, _worth_having(state, bag, pool, there))
     if demand.exceeds_all_room(state, bag, pool):
         return pool.max
     idle = dict.fromkeys(row.lease for row in there if _waits(state, bag, row))
