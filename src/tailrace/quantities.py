@@ -156,7 +156,8 @@ def named_price(price: Price) -> tuple[str, int]:
 def show_price(price: Price) -> str:
     """Read back by the function `price`: `"0.0028 USD/h"`."""
     amount, per_us = named_price(price)
-    return f"{amount}/{next(word for word, us in _TIME.items() if us == per_us)}"
+    word = next(word for word, us in _TIME.items() if us == per_us)
+    return f"{amount}/{'min' if word == 'm' else word}"
 
 
 def _amount(written: Written) -> tuple[str, Decimal]:

@@ -57,6 +57,7 @@ class World:
         self._left = min(count, scenario.stop.tasks or count)  # results to come
         self._resting: dict[int, None] = {}  # bags that were paused, or stopped by their budget
         self._looks = False  # now and then, whether anything is left to do
+        self._nothing_left = False  # for any machine that there is or will be
         self._between = between(scenario.events, book)
         self._furnish(Streams(seed, self._between))
         if watch is not None:
@@ -138,16 +139,19 @@ class World:
         """Other machines may fail and be mended without end: that alone is no reason to go on."""
         self._looks = False
         if not self._goes_on():
+            self._nothing_left = any(bag not in self._resting for bag in self._open())
             self.engine.stop()
         elif not self.engine.only_looks_on():
             self._look_soon()
 
     def _goes_on(self) -> bool:
-        bags = enumerate(self.records, 1)
-        open_bags = [bag for bag, record in bags if record.settled < len(record.done)]
-        if any(bag not in self._resting and self._has_prospects(bag) for bag in open_bags):
+        if any(bag not in self._resting and self._has_prospects(bag) for bag in self._open()):
             return True
         return any(host.at_work for host in self.hosts.values())
+
+    def _open(self) -> list[int]:
+        bags = enumerate(self.records, 1)
+        return [bag for bag, record in bags if record.settled < len(record.done)]
 
     def _has_prospects(self, number: int) -> bool:
         """Tasks are yet to come, an attempt to be given up, or some machine may take one."""
@@ -184,4 +188,5 @@ class World:
 
     def run(self) -> Stop:
         """Until all tasks have their result, or as the scenario says."""
-        return self.engine.run(until=self.scenario.stop.time_us)
+        why = self.engine.run(until=self.scenario.stop.time_us)
+        return Stop.EMPTY if self._nothing_left else why
