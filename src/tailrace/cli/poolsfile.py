@@ -1,9 +1,10 @@
 """Pools as `pools.toml` and settings describe them: `[pools.spot]`, in the words of scenarios.
 
-`price`, `unit`, `minimum`, `max`, `lease`, `reliable`, `startup`, `up`, `notice`, `speed`, `cores`,
-`memory`, `gpus` and `has` mean what they mean in a scenario, so that a pool can be copied from one
-to the other; `seed` is that of all that is drawn. With `driver = "command"` its machines are real
-ones, which commands start, stop and list; without, they are played on this machine.
+`price`, `unit`, `minimum`, `billing`, `pays`, `max`, `lease`, `reliable`, `startup`, `up`,
+`notice`, `speed`, `cores`, `memory`, `gpus` and `has` mean what they mean in a scenario, so that a
+pool can be copied from one to the other; `seed` is that of all that is drawn. With `driver =
+"command"` its machines are real ones, which commands start, stop and list; without, they are
+played on this machine.
 """
 
 from __future__ import annotations

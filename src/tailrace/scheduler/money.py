@@ -14,9 +14,7 @@ from tailrace.pools.terms import Billing, Pays
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import LeaseRow
-from tailrace.scheduler.state import Attempt, Bag, Host, State
-
-ENDLESS = 1 << 62
+from tailrace.scheduler.state import ENDLESS, Attempt, Bag, Host, State
 
 
 def cost_until(row: LeaseRow, until_us: int) -> int:
