@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Live, ask
 
+from tailrace.worker.joining import BadJoin, found
+
 SECRET = "s" * 43
 NOWHERE = "http://127.0.0.1:9"  # the port of `discard`, where nobody listens
 
@@ -59,11 +61,41 @@ def test_without_any_server_submit_says_what_to_do(tmp_path: Path) -> None:
         ("--port 70000", "is not a port"),
         ("--cores 2", "without --local"),
         ("--url example.org", "is no address"),
+        ("--behind-proxy", "without the address that others call"),
+        ("--behind-proxy --url http://example.org", "without the address that others call"),
+        ("--store postgresql://me:hidden@host/lab", "a password on the command line"),
+        ("--store postgresql://host/lab?password=hidden", "a password on the command line"),
     ],
 )
 def test_flags_that_cannot_be_meant_are_refused(tmp_path: Path, words: str, text: str) -> None:
     told = ask(tmp_path, "serve", *words.split())
-    assert told.code == 2 and text in told.err
+    assert told.code == 2 and text in told.err and "hidden" not in told.err
+
+
+@pytest.mark.parametrize("address", ["a..b", "203.0.113.7"])
+def test_an_address_of_no_machine_is_not_blamed_on_its_port(tmp_path: Path, address: str) -> None:
+    told = ask(tmp_path, "serve", "--address", address, "--port", "0", "--tls", "own")
+    assert told.code == 6 and "an address of this machine" in told.err
+
+
+def test_a_token_is_not_sent_in_clear(tmp_path: Path) -> None:
+    (tmp_path / "ada.join").write_text(f"http://{SECRET}@203.0.113.7:8600\n")
+    (tmp_path / "ada.join").chmod(0o600)
+    told = ask(tmp_path, "status", "--server", "ada.join")
+    assert told.code == 2 and "sent in clear" in told.err and SECRET not in told.err
+    with pytest.raises(BadJoin, match="sent in clear"):
+        found(None, str(tmp_path / "ada.join"))
+
+
+def test_a_token_in_the_environment_is_not_one_on_the_command_line(tmp_path: Path) -> None:
+    told = ask(tmp_path, "status", "--server", "http://127.0.0.1:9", TAILRACE_TOKEN=SECRET)
+    assert told.code == 6 and "does not answer" in told.err
+
+
+def test_a_token_is_not_made_when_its_file_cannot_be_written(tmp_path: Path) -> None:
+    told = ask(tmp_path, "tokens", "--folder", "runs", "add", "ada", "--user", "--write", "no/a")
+    assert told.code == 2 and "folder that exists" in told.err
+    assert "no token yet" in ask(tmp_path, "tokens", "--folder", "runs").out
 
 
 def test_the_unit_starts_the_same_server(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,25 @@ def test_each_layer_stands_above_the_next(tmp_path: Path, monkeypatch: pytest.Mo
     assert (found.cores, found.origin("cores")) == (4, "TAILRACE_CORES")
     found = settings.load({"cores": 5}, project, bag)
     assert (found.cores, found.origin("cores")) == (5, "--cores")
+
+
+def test_a_file_that_others_could_have_written_is_passed_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "open" / "mine"
+    project.mkdir(parents=True)
+    (tmp_path / "tailrace.toml").write_text("cores = 1")
+    strange = tmp_path / "open" / "tailrace.toml"
+    strange.write_text('notify = "touch taken"')
+    strange.chmod(0o666)
+    found = settings.load({}, project)
+    assert (found.notify, found.cores) == ((), 1)
+    assert f"chmod o-w {strange}" in capsys.readouterr().err
+    strange.chmod(0o644)
+    assert settings.load({}, project).notify == ("touch taken",)
+    if os.geteuid() == 0:
+        os.chown(strange, 12345, -1)
+        assert settings.load({}, project).notify == ()
 
 
 def test_the_local_pool_bills_by_the_unit_of_its_price(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from tests.cli.conftest import ask
 from tests.docs.pages import ROOT
 from tests.real.served import serving, tailrace, wait_for, worker
 
+from tailrace.cli import watch
 from tailrace.errors import BadInput
 from tailrace.server.lock import alive
 from tailrace.server.principals import Kind, Principal
+from tailrace.server.secretfile import keep
 from tailrace.server.submission import Submission, checked
 from tailrace.worker.joining import Join, parse
 from tailrace.worker.pinned import WrongCertificate
@@ -255,3 +258,33 @@ def test_a_server_started_again_goes_on_with_machines_that_stayed(tmp_path: Path
     assert lab.token not in (tmp_path / "env.txt").read_text()
     said = [line for line in (tmp_path / "log").read_text().splitlines() if line[:1] == "{"]
     assert json.loads(said[-1])["message"] == "ended"
+
+
+def test_a_watch_outlives_the_server_it_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[int] = []
+    look = watch._took_news
+
+    def counted(here: Any, bag: int, progress: Any) -> bool:
+        asked.append(progress.after)
+        return look(here, bag, progress)
+
+    monkeypatch.setattr(watch, "_took_news", counted)
+    with serving(tmp_path, "--local") as first:
+        port = first.owner.address.rpartition(":")[2]
+        keep(tmp_path / "ada.join", first.token("ada", "user").text())
+        line = f": {{}}; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
+        given = ("--server", str(tmp_path / "ada.join"))
+        tailrace(tmp_path, "submit", "-q", *given, "--", line, ":::", "1")
+        with ThreadPoolExecutor(1) as thread:
+            watching = thread.submit(watch.command.main, ["-q", *given], standalone_mode=False)
+            wait_for(lambda: len(asked) > 1)
+            first.end()
+            before = len(asked)
+            wait_for(lambda: len(asked) > before + 1)
+            with serving(tmp_path, "--local", "--port", port):
+                (tmp_path / "go").touch()
+                assert watching.result(60) == 0
+    assert asked == sorted(asked)
+    assert "trying again" in capsys.readouterr().err

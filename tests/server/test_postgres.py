@@ -238,6 +238,13 @@ def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
     assert "postgresql://me@127.0.0.1:1/lab?schema=mine" in str(told.value)
 
 
+@pytest.mark.parametrize("query", ["?nonsense=1", "?sslmode", ""])
+def test_what_cannot_be_read_is_told_without_its_password(query: str) -> None:
+    with pytest.raises(StoreError, match="none that PostgreSQL can read") as told:
+        Store(f"postgresql://me:sec%ret@127.0.0.1:1/lab{query}")
+    assert "sec" not in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

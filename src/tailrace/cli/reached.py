@@ -17,7 +17,7 @@ from tailrace.cli.stored import stored
 from tailrace.errors import BadInput
 from tailrace.server.lock import Owner
 from tailrace.server.reader import Reader
-from tailrace.worker.joining import BadJoin, parse, read
+from tailrace.worker.joining import BadJoin, parse, read, refuse_clear
 
 VARIABLE = "TAILRACE_SERVER"
 
@@ -55,8 +55,8 @@ def logged_in() -> Owner | None:
 def _owner(text: str, origin: str, *, secret: bool) -> Owner:
     if "://" not in text:
         return _from_file(Path(text))
-    owner = _parsed(text, origin)
-    if owner.token and not secret:
+    owner, has_token = _parsed(text, origin)
+    if has_token and not secret:
         raise BadInput(
             f"{origin}: a token on the command line can be read by anybody",
             remedy="Keep the join text with `tailrace login`, or name a file that holds it.",
@@ -66,20 +66,22 @@ def _owner(text: str, origin: str, *, secret: bool) -> Owner:
 
 def _from_file(path: Path) -> Owner:
     try:
-        return _parsed(read(str(path)), str(path))
+        return _parsed(read(str(path)), str(path))[0]
     except BadJoin as error:
         remedy = "It holds the join text that `tailrace tokens add` printed, for you alone."
         raise BadInput(str(error), remedy=remedy) from None
 
 
-def _parsed(text: str, origin: str) -> Owner:
+def _parsed(text: str, origin: str) -> tuple[Owner, bool]:
+    """And whether a token stands in the text itself."""
     try:
         join = parse(text)
+        refuse_clear(join.url)
     except BadJoin as error:
         remedy = "Write https://HOST:PORT, or the name of a file with a join text."
         raise BadInput(f"{origin}: {error}", remedy=remedy) from None
     token = join.token or os.environ.get("TAILRACE_TOKEN", "")
-    return Owner(address=join.url, token=token, fingerprint=join.fingerprint)
+    return Owner(address=join.url, token=token, fingerprint=join.fingerprint), bool(join.token)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 from tailrace.cli import place, settings
 from tailrace.cli.logform import FORMS, begin
 from tailrace.errors import BadInput
+from tailrace.server import storeurl
 from tailrace.server.door import LOOPBACK, Door, refuse_open
 
 PORT = 8600
@@ -55,6 +57,8 @@ def command(folder: Path | None, systemd: bool, **options: Any) -> int:
     from tailrace.cli.service import serve
     from tailrace.server.serving import Serving
 
+    if door.doubt():
+        logging.getLogger("tailrace.serve").warning(door.doubt())
     pools = settings.served_pools(loaded, local=options["local"])
     server = Serving(
         runs, pools, door, journal=loaded.journal, store=loaded.store, notify=loaded.notify
@@ -65,12 +69,25 @@ def command(folder: Path | None, systemd: bool, **options: Any) -> int:
 def _check(options: dict[str, Any]) -> None:
     guarded = bool(options["tls"]) or options["behind_proxy"]
     refuse_open(options["address"], guarded=guarded)
+    _refuse_password(options["store"])
     if options["tls"] and options["behind_proxy"]:
         raise BadInput("--tls and --behind-proxy are given at once", remedy="Give one of them.")
+    if options["behind_proxy"] and not options["url"].startswith("https://"):
+        remedy = "Give the proxy's address: --url https://HOST[:PORT]."
+        raise BadInput("--behind-proxy without the address that others call", remedy=remedy)
     if not 0 <= options["port"] <= 65535:
         raise BadInput(f"--port {options['port']} is not a port", remedy="Give 0 to 65535.")
     if options["url"] and not options["url"].startswith(("https://", "http://")):
         raise BadInput(f"--url {options['url']!r} is no address", remedy="https://HOST[:PORT]")
+
+
+def _refuse_password(store: str | None) -> None:
+    if store is not None and storeurl.is_url(store) and storeurl.StoreUrl(store).has_password:
+        raise BadInput(
+            "--store: a password on the command line can be read by anybody",
+            remedy="Leave it to ~/.pgpass or PGPASSWORD, or write the address as `store` into "
+            "tailrace.toml, for you alone.",
+        )
 
 
 def _door(options: dict[str, Any], runs: Path) -> Door:

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from tailrace import quantities
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.textfile import read_text
+from tailrace.cli.ownfile import is_ours
 from tailrace.cli.poolsfile import Described, Pools, read_pools, rehearsal
 from tailrace.cli.setting import SETTINGS, Setting
 from tailrace.errors import BadInput
@@ -163,7 +164,7 @@ def user_file() -> Path:
 def _nearest(folder: Path, name: str) -> Path | None:
     start = folder.resolve()
     above = (place / name for place in (start, *start.parents))
-    return next((path for path in above if path.exists()), None)
+    return next((path for path in above if path.exists() and is_ours(path)), None)
 
 
 def _from_flags(flags: Mapping[str, Any]) -> Layer:

@@ -16,6 +16,8 @@ from tailrace.scheduler.rows import BagPhase
 from tailrace.server.reader import Reader
 from tailrace.server.reading import BagFacts
 
+PATIENCE_S = 600  # with a server elsewhere, which may be started again
+BACKOFF_S = (1, 30)
 REFRESH_S = 1  # how long a call waits for news; the view moves on without any
 CODES = {
     BagPhase.BRAKED: Exit.BRAKE,
@@ -66,7 +68,7 @@ def _follow(here: Reader, facts: BagFacts, view: View) -> None:
     progress = Progress(facts.name, facts.count, 0, 0, facts.submitted_us)
     view.begin()
     try:
-        while _took_news(here, facts.bag, progress) or progress.phase == BagPhase.RUNNING:
+        while _heard(here, facts.bag, progress) or progress.phase == BagPhase.RUNNING:
             progress.halfway = halfway.ask(here.owner, facts.bag)
             view.update(progress, time.time_ns() // 1000)
     except ServerError:
@@ -76,6 +78,26 @@ def _follow(here: Reader, facts: BagFacts, view: View) -> None:
         raise
     finally:
         view.end()
+
+
+def _heard(here: Reader, bag: int, progress: Progress) -> bool:
+    """A server elsewhere that does not answer is asked again, for what comes after the last news.
+    One of this folder has ended with its run."""
+    pause, failed = BACKOFF_S[0], 0
+    while True:
+        try:
+            return _took_news(here, bag, progress)
+        except ServerError as error:
+            if _is_of_this_folder(here) or failed >= PATIENCE_S:
+                raise
+            if not failed:
+                click.echo(f"tailrace: {error.message}; trying again", err=True)
+        time.sleep(pause)
+        failed, pause = failed + pause, min(2 * pause, BACKOFF_S[1])
+
+
+def _is_of_this_folder(here: Reader) -> bool:
+    return here.owner is None or bool(here.owner.pid)
 
 
 def _took_news(here: Reader, bag: int, progress: Progress) -> bool:

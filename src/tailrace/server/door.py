@@ -14,6 +14,7 @@ from tailrace.worker.joining import Join
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
+EVERYWHERE_6 = "::"
 
 
 def is_loopback(address: str) -> bool:
@@ -36,6 +37,10 @@ def refuse_open(address: str, *, guarded: bool) -> None:
     )
 
 
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
 class Door(msgspec.Struct, frozen=True):
     address: str = LOOPBACK
     port: int = 0
@@ -47,16 +52,28 @@ class Door(msgspec.Struct, frozen=True):
 
     def here(self, port: int) -> Join:
         """For commands and workers of this machine; the certificate may be for another name."""
-        address = LOOPBACK if self.address == EVERYWHERE else self.address
+        address = {EVERYWHERE: LOOPBACK, EVERYWHERE_6: "::1"}.get(self.address, self.address)
         pin = "" if self.certificate is None else self.certificate.fingerprint
-        return Join(f"{self._scheme}://{address}:{port}", "", pin)
+        return Join(f"{self._scheme}://{_bracketed(address)}:{port}", "", pin)
 
     def elsewhere(self, port: int) -> Join:
         """For others. A certificate that everybody trusts changes now and then: not pinned."""
         own = self.certificate is not None and self.certificate.own
         pin = self.certificate.fingerprint if own and self.certificate else ""
-        address = socket.getfqdn() if self.address == EVERYWHERE else self.address
-        return Join(self.url.rstrip("/") or f"{self._scheme}://{address}:{port}", "", pin)
+        address = socket.getfqdn() if self.is_everywhere else self.address
+        listening = f"{self._scheme}://{_bracketed(address)}:{port}"
+        return Join(self.url.rstrip("/") or listening, "", pin)
+
+    @property
+    def is_everywhere(self) -> bool:
+        return self.address in (EVERYWHERE, EVERYWHERE_6)
+
+    def doubt(self) -> str:
+        """What is likely to be wrong with how others reach it."""
+        name = socket.getfqdn() if self.is_everywhere and not self.url else ""
+        if name.partition(".")[0] != "localhost":
+            return ""
+        return f"this machine calls itself {name}, by which no other reaches it: give --url"
 
     @property
     def _scheme(self) -> str:

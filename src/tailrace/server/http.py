@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -19,19 +20,42 @@ def listen(port: int = 0, address: str = "127.0.0.1") -> socket.socket:
     The protocol is named, for only then does asyncio switch Nagle's algorithm off, whose 40 ms
     would be the price of every call.
     """
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        family, where = _place(address, port)
+        sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    except OSError as error:
+        raise _cannot(address, port, error) from error
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        sock.bind((address, port))
+        sock.bind(where)
         sock.listen(1024)
     except OSError as error:
         sock.close()
-        raise ServerError(
-            f"cannot listen on {address}:{port}: {error.strerror}",
-            remedy="Another program has this port: choose one with --port, or leave it out.",
-        ) from error
+        raise _cannot(address, port, error) from error
     sock.set_inheritable(False)
     return sock
+
+
+def _place(address: str, port: int) -> tuple[socket.AddressFamily, Any]:
+    try:
+        found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    except UnicodeError:
+        raise OSError(errno.EINVAL, "not a name") from None
+    return found[0][0], found[0][4]
+
+
+def _cannot(address: str, port: int, error: OSError) -> ServerError:
+    return ServerError(
+        f"cannot listen on {address}:{port}: {error.strerror}",
+        remedy=REMEDIES.get(error.errno or 0, OTHER_ADDRESS),
+    )
+
+
+OTHER_ADDRESS = "Give --address an address of this machine, or 0.0.0.0 for all of them."
+REMEDIES = {
+    errno.EADDRINUSE: "Another program has this port: choose one with --port, or leave it out.",
+    errno.EACCES: "Ports below 1024 are root's: choose another with --port.",
+}
 
 
 class Http(uvicorn.Server):

@@ -65,9 +65,9 @@ def driver(url: StoreUrl) -> Any:
 
 
 def _conninfo(url: StoreUrl, name: str, readonly: bool) -> str:
-    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+    from psycopg.conninfo import make_conninfo
 
-    given = conninfo_to_dict(url.conninfo)
+    given = _given(url)
     ours = {**SERVER, "search_path": url.schema}
     if readonly:
         ours["default_transaction_read_only"] = "on"
@@ -76,6 +76,20 @@ def _conninfo(url: StoreUrl, name: str, readonly: bool) -> str:
         options = f"{given['options']} {options}"
     named = {**CLIENT, **given, "options": options, "application_name": name}
     return make_conninfo("", **named)
+
+
+def _given(url: StoreUrl) -> dict[str, Any]:
+    """What libpq says of a text it cannot read shows all of it, also a password."""
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        return dict(conninfo_to_dict(url.conninfo))
+    except ProgrammingError:
+        raise StoreError(
+            "the address of the store is none that PostgreSQL can read",
+            remedy="It is postgresql://user@host:port/database; write % as %25, @ as %40.",
+        ) from None
 
 
 def told(url: StoreUrl, error: psycopg.Error) -> Trouble | Rejected:

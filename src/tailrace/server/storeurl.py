@@ -31,6 +31,12 @@ class StoreUrl(msgspec.Struct, frozen=True):
             shown.append(("schema", self.schema))
         return _joined(base, shown)
 
+    @property
+    def has_password(self) -> bool:
+        base, _, query = self.conninfo.partition("?")
+        within = re.match(r"^\w+://[^:@/]*:.*@", base) is not None
+        return within or any(key in SECRETS for key, _ in parse_qsl(query))
+
 
 def is_url(place: Place) -> bool:
     return isinstance(place, str) and place.startswith(SCHEMES)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 from typing import List, NamedTuple, Optional
 from urllib.parse import urlsplit
@@ -54,6 +55,30 @@ def parse(text: str) -> Join:
     return Join(url, parts.username or "", fingerprint)
 
 
+def refuse_clear(url: str) -> None:
+    """A token would cross the network for everybody to read."""
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not _is_here(parts.hostname or ""):
+        raise BadJoin(
+            f"{url} is not encrypted, and not on this machine: a token would be sent in clear; "
+            "the server speaks https:// (`serve --tls own`), or is reached by an ssh tunnel"
+        )
+
+
+def _is_here(host: str) -> bool:
+    """Loopback, or another address of this very machine: only those can be bound."""
+    if host == "localhost":
+        return True
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.inet_pton(family, host)
+        with socket.socket(family, socket.SOCK_DGRAM) as sock:
+            sock.bind((host, 0))
+        return True
+    except (OSError, ValueError):
+        return False
+
+
 def read(path: str) -> str:
     """The first line of a file that is nobody else's."""
     try:
@@ -69,6 +94,12 @@ def read(path: str) -> str:
 def found(server: Optional[str], file: Optional[str]) -> Join:
     """How a worker is told: by a file, by the environment, or by the file beside worker.pyz. With
     `--server` it needs no more than a token from there."""
+    join = _found(server, file)
+    refuse_clear(join.url)
+    return join
+
+
+def _found(server: Optional[str], file: Optional[str]) -> Join:
     text = _text(file)
     if "://" in text:
         join = parse(text)
