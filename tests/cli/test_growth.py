@@ -40,7 +40,7 @@ def steps(folder: Path, work: Callable[[sqlite3.Connection], object]) -> int:
 def add_another_bag(folder: Path) -> None:
     """With many attempts on the same host and lease."""
     link = sqlite3.connect(folder / "store.db")
-    rest = "phase, row, spec, permutation, owner"
+    rest = "phase, row, spec, permutation, owner, basis, programs"
     link.execute(f"INSERT INTO bags SELECT 2, 'other', {rest} FROM bags")
     (body, host, lease) = link.execute("SELECT body, host, lease FROM attempts").fetchone()
     link.executemany(

@@ -29,7 +29,7 @@ def test_a_result_has_the_fields_scripts_rely_on(folder: Folder) -> None:
     first, second = folder.results()
     assert list(first) == [
         "task", "params", "outcome", "exit", "value", "stdout", "stderr", "outputs", "attempts",
-        "host", "pool", "run_s", "turnaround_s", "cost",
+        "host", "pool", "run_s", "turnaround_s", "cost", "from_bag",
     ]  # fmt: skip
     assert first["value"] == {"x": 1}
     assert (second["outcome"], second["exit"], second["attempts"]) == ("task_failed", 3, 2)

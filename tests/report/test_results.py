@@ -93,7 +93,7 @@ def test_a_result_object_has_exactly_the_fields_scripts_rely_on() -> None:
     out = io.StringIO()
     write_json([plain(0)], out)
     fields = "task params outcome exit value stdout stderr outputs attempts host pool"
-    expected = [*fields.split(), "run_s", "turnaround_s", "cost"]
+    expected = [*fields.split(), "run_s", "turnaround_s", "cost", "from_bag"]
     assert list(json.loads(out.getvalue())[0]) == expected
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
+from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import AnyDecision, Assign, Drop, Settle
 from tailrace.scheduler.events import (
@@ -65,11 +66,17 @@ class Stage:
     # bags
 
     def submit(self, count: int, *, permutation: bytes | None = None, arrived: int | None = None,
-               **terms: Any) -> int:  # fmt: skip
+               taken: Iterable[int] = (), **terms: Any) -> int:  # fmt: skip
+        """The results of those `taken` come from an earlier bag."""
         bag = max(self.tables.bags, default=0) + 1
         if permutation is not None:
             self.tables.permutations[bag] = permutation
-        self.tell(BagSubmitted(bag, Terms(count, **terms), permutation, arrived))
+        bits = Bits(count)
+        for index in taken:
+            bits.add(index)
+            self.tables.results[bag, index] = (0, Outcome.SUCCEEDED)
+        known = bytes(bits) if bits.count else None
+        self.tell(BagSubmitted(bag, Terms(count, **terms), permutation, arrived, known))
         return bag
 
     def arrive(self, bag: int, arrived: int) -> list[Assign]:

@@ -55,8 +55,10 @@ class Walk:
             terms = {"needs": {"cores": 1000, "memory": GIB}, "limits": Limits(memory=GIB),
                      "growth": Growth(2.0, {"memory": 8 * GIB}, ("memory",))}  # fmt: skip
         retries = r.randint(0, 3)
+        count = r.randint(0, 60)
+        taken = [i for i in range(count) if r.random() < 0.5] if r.random() < 0.4 else []
         self.stage.submit(
-            r.randint(0, 60), order_seed=r.choice([None, 3]),
+            count, taken=taken, order_seed=r.choice([None, 3]),
             timeout_us=r.choice([None, 4 * SECOND]), max_failures=r.choice([None, None, 5]),
             most_running=r.choice([None, None, 2]),
             retries=Retries(retries, retries, retries, retries, retries),

@@ -17,6 +17,8 @@ from tailrace.cli.handed import HandingIn, bag_of, bag_options, note_unheeded
     "`tailrace run --array 1-100%8 job.sh`",
 )
 @bag_options
+@click.option("--again", is_flag=True, help="Do all tasks, also those that have results here.")
+@click.option("--keep", is_flag=True, help="Keep results although the program has changed.")
 @click.option("--cores", "-j", help="Cores of this machine to use: 4, 50%, or all, the default.")
 @click.option("--memory", help="Memory of this machine to use; default: nearly all.")
 @click.option("--price", help="What this machine costs: '0.10 USD/h'; default 0.")

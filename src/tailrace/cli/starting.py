@@ -12,6 +12,7 @@ import click
 from msgspec.structs import replace
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.identity import programs
 from tailrace.bag.needs import fits, lacking
 from tailrace.cli import place, settings
 from tailrace.cli.hints import at_hand, hint, program
@@ -19,6 +20,7 @@ from tailrace.cli.live import view_for
 from tailrace.cli.poolsfile import refuse_unknown
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.cli.screen import plain
+from tailrace.cli.taking import taken_over
 from tailrace.errors import BadInput, Exit, StoreBusy
 from tailrace.pools.budget import paid_in, unbound
 from tailrace.pools.terms import Billing
@@ -46,8 +48,12 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
     loaded = prepare(bag, options)
     folder = place.for_run(Path(bag.spec.folder))
     pools = settings.pools(loaded)
-    _note_unbound(bag, pools, _sayer(options["quiet"]))
-    return drive(folder, loaded, pools, options, lambda server: server.submit(bag))
+    say = _sayer(options["quiet"])
+    _note_unbound(bag, pools, say)
+    made_of = programs(bag)
+    again = options.get("again", False)
+    taken = None if again else taken_over(folder, bag, made_of, options, say)
+    return drive(folder, loaded, pools, options, lambda server: server.submit(bag, made_of, taken))
 
 
 def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
@@ -308,6 +314,8 @@ def _mended(phase: str) -> str:
 def _headline(ended: Ended) -> str:
     facts = ended.facts
     text = f"{facts.name}: {facts.succeeded:,} of {count(facts.count, 'task')} succeeded"
+    if facts.taken:
+        text += f" ({facts.taken:,} before)"
     if facts.failed:
         text += f", {facts.failed:,} failed"
     if facts.ended_us is not None:

@@ -2,7 +2,7 @@
 
 The columns are, in this order: ``task``; each parameter under its own name; the value; then
 ``outcome, exit, run_s, turnaround_s, attempts, host, pool``, ``cost.CURRENCY`` for each currency
-anything was paid in, and ``stdout, stderr, outputs``.
+anything was paid in, ``from_bag`` if any result was taken over, and ``stdout, stderr, outputs``.
 
 * When every value there is is an object, each of its keys becomes a column of that name; otherwise
   there is one column ``value``. What is nested deeper is JSON text.
@@ -37,6 +37,8 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
     #: Keys of the values; None: one column ``value``.
     keys: tuple[str, ...] | None
     currencies: tuple[str, ...]
+    #: Some results come from earlier bags.
+    taken: bool = False
 
     @property
     def names(self) -> list[str]:
@@ -46,6 +48,7 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
             *self.value_names,
             *MIDDLE,
             *self.cost_names,
+            *(["from_bag"] if self.taken else []),
             *LAST,
         ]
 
@@ -80,6 +83,7 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
             result.host,
             result.pool,
             *(result.cost.get(currency) for currency in self.currencies),
+            *([result.from_bag] if self.taken else []),
             result.stdout,
             result.stderr,
             result.outputs or None,
@@ -103,10 +107,11 @@ def find_columns(results: Iterable[Result]) -> Columns:
     params: dict[str, None] = {}
     keys: dict[str, None] = {}
     currencies: dict[str, None] = {}
-    objects = True
+    objects, taken = True, False
     for result in results:
         _add(params, result.params)
         _add(currencies, result.cost)
+        taken = taken or result.from_bag is not None
         if isinstance(result.value, dict):
             if len(keys) <= MOST_KEYS:
                 _add(keys, result.value)
@@ -117,6 +122,7 @@ def find_columns(results: Iterable[Result]) -> Columns:
         params=tuple(params),
         keys=tuple(keys) if split else None,
         currencies=tuple(currencies),
+        taken=taken,
     )
 
 

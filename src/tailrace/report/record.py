@@ -126,3 +126,5 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     turnaround_s: float | None = None
     #: Amounts by currency, ``{"USD": 0.0125}``; empty when it cost nothing.
     cost: dict[str, float] = msgspec.field(default_factory=dict)
+    #: The earlier bag whose attempt made the result, when it was taken over; else null.
+    from_bag: int | None = None

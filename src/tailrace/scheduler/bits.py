@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+FULL = 0xFF
+LEAP = 4096
+_LEAPT = bytes([FULL]) * LEAP
+
 
 class Bits:
     __slots__ = ("_bytes", "count", "size")
@@ -24,6 +28,23 @@ class Bits:
         if index in self:
             self._bytes[index >> 3] &= ~(1 << (index & 7))
             self.count -= 1
+
+    def next_clear(self, index: int) -> int:
+        """The first that is not set, from this one on; beyond the last if all are."""
+        held, place = self._bytes, index >> 3
+        if place < len(held) and held[place] >> (index & 7) != FULL >> (index & 7):
+            while index in self:
+                index += 1
+            return index
+        place += 1
+        while held[place : place + LEAP] == _LEAPT:
+            place += LEAP
+        while place < len(held) and held[place] == FULL:
+            place += 1
+        index = place << 3
+        while index < self.size and index in self:
+            index += 1
+        return index
 
     def __bytes__(self) -> bytes:
         return bytes(self._bytes)

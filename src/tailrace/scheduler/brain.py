@@ -40,6 +40,7 @@ from tailrace.scheduler import (
     rounds,
     strategies,
 )  # fmt: skip
+from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import AnyDecision, Remember
 from tailrace.scheduler.events import (
     AnyEvent,
@@ -127,14 +128,16 @@ def restarted(state: State, event: Restarted) -> None:
 def bag_submitted(state: State, event: BagSubmitted) -> None:
     if event.bag in state.bags:
         return
-    row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now, arrived=event.arrived)
-    bag = state.bags[event.bag] = Bag(row, event.permutation)
+    taken = 0 if event.taken is None else Bits(event.terms.count, event.taken).count
+    row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now, arrived=event.arrived,
+                 taken=taken)  # fmt: skip
+    bag = state.bags[event.bag] = Bag(row, event.permutation, event.taken)
     strategies.equip(bag)
     if event.terms.round_us:
         rounds.begin(state, bag)
     state.out.append(Remember(row))
     fleet.opened(state, bag)
-    if not event.terms.count:
+    if bag.done.count == event.terms.count:
         dispatch.finish(state, bag)
 
 

@@ -52,6 +52,7 @@ class BagSubmitted(Event, frozen=True):
     terms: Terms
     permutation: bytes | None = None  # of uint32, when the order is by a parameter
     arrived: int | None = None  # so many of its tasks are there yet; None: all
+    taken: bytes | None = None  # a bit for each task: it has its result from an earlier bag
 
 
 class TasksArrived(Event, frozen=True):

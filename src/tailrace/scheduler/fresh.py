@@ -67,6 +67,40 @@ class Ranked(Fresh):
         heapq.heapify(self._heap)
 
 
+class Scattered(Fresh):
+    """Of a bag whose results came in part from earlier ones: those that are known are passed over,
+    wherever they stand in the order. They count as sent from the beginning."""
+
+    __slots__ = ("_known", "_leap", "_position")
+
+    def __init__(
+        self,
+        order: Order,
+        taken: int,
+        known: Callable[[int], bool],
+        leap: Callable[[int], int] | None,
+    ) -> None:
+        """`leap` finds the next that has no result, where tasks stand in the order of numbers."""
+        super().__init__(order, len(order))
+        self.sent = taken
+        self._known = known
+        self._leap = leap
+        self._position = 0
+
+    def take(self) -> int:
+        position, leap = self._position, self._leap
+        while True:
+            if leap is not None:
+                position = leap(position)
+            index = self._at(position)
+            position += 1
+            if not self._known(index):
+                break
+        self._position = position
+        self.sent += 1
+        return index
+
+
 def fresh(order: Order, arrived: int | None, *, ranked: bool) -> Fresh:
     if arrived is None:
         return Fresh(order, len(order))

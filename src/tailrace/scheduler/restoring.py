@@ -85,10 +85,7 @@ def _take_up(state: State, bag: Bag) -> None:
     """Every task below the cursor is done, live, or in trouble: so their number is the cursor."""
     live = sum(1 for index in bag.live if index not in bag.done)
     troubled = sum(1 for index in bag.troubles if index not in bag.live)
-    bag.fresh.restore(
-        bag.done.count + live + troubled,
-        lambda index: index in bag.done or index in bag.live or index in bag.troubles,
-    )
+    bag.fresh.restore(bag.done.count + live + troubled, bag.is_known)
     doubts.restore(bag)
     for index, trouble in bag.troubles.items():
         if not dispatch.under_way(bag, index) and _may_go_on(bag, index, trouble):

@@ -30,6 +30,7 @@ class BagRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     arrived: int | None = None  # None: all its tasks are there
     tail_us: int | None = None  # when its tail began
     tail_hosts: int = 0  # unreliable hosts there were then
+    taken: int = 0  # tasks whose results came from earlier bags
 
 
 class Failure(msgspec.Struct, frozen=True, array_like=True):

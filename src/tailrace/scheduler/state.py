@@ -17,7 +17,7 @@ from tailrace.knowledge.runtimes import RunTimes
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.bits import AllBits, Bits
 from tailrace.scheduler.decisions import AnyDecision
-from tailrace.scheduler.fresh import Fresh, fresh
+from tailrace.scheduler.fresh import Fresh, Scattered, fresh
 from tailrace.scheduler.requeue import Requeue
 from tailrace.scheduler.rows import BagPhase, BagRow, Failure, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.timers import Timers
@@ -117,7 +117,7 @@ class Bag:
         "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
         "matching", "order", "out", "owed", "paid", "phase", "queued", "replication", "requeue",
         "round_open", "round_us", "short", "slots", "submitted_us", "tail_hosts", "tail_us",
-        "telling", "terms", "timed", "times", "trials", "troubles", "why",
+        "taken", "telling", "terms", "timed", "times", "trials", "troubles", "why",
     )  # fmt: skip
 
     def __init__(
@@ -136,7 +136,7 @@ class Bag:
         self.submitted_us = row.submitted_us
         self.ended_us = row.ended_us
         self.order: Order = order_of(terms.count, terms.order_seed, _numbers(permutation))
-        self.fresh: Fresh = fresh(self.order, row.arrived, ranked=permutation is not None)
+        self.taken = row.taken
         self.matching: Matching  # both are given by `strategies`
         self.replication: Replication | None = None
         self.round_open = not terms.round_us  # its tasks may be matched now
@@ -144,6 +144,7 @@ class Bag:
         self.tail_us = row.tail_us
         self.tail_hosts = row.tail_hosts
         self.done = Bits(terms.count, done)
+        self.fresh: Fresh = self._never_sent(row, permutation is not None)
         self.failed = Bits(terms.count if failed else 0, failed)  # made when a task first fails
         self.requeue = Requeue()
         self.live: dict[int, tuple[Attempt, ...]] = {}  # by task
@@ -168,6 +169,16 @@ class Bag:
         self.lean_until_us = 0  # when that is looked at again, if work waits
         self.given_back = 0  # leases, because they were idle at the end of a paid unit
 
+    def _never_sent(self, row: BagRow, ranked: bool) -> Fresh:
+        if not row.taken:
+            return fresh(self.order, row.arrived, ranked=ranked)
+        leap = self.done.next_clear if isinstance(self.order, Listed) else None
+        return Scattered(self.order, row.taken, self.is_known, leap)
+
+    def is_known(self, index: int) -> bool:
+        """It was sent, or has its result from an earlier bag."""
+        return index in self.done or index in self.live or index in self.troubles
+
     @property
     def runs(self) -> bool:
         return self.phase is RUNNING
@@ -191,7 +202,7 @@ class Bag:
 
     def row(self) -> BagRow:
         return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us,
-                      self.arrived, self.tail_us, self.tail_hosts)  # fmt: skip
+                      self.arrived, self.tail_us, self.tail_hosts, self.taken)  # fmt: skip
 
     @property
     def arrived(self) -> int | None:

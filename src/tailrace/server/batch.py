@@ -19,6 +19,9 @@ class NewBag(msgspec.Struct, frozen=True):
     chunks: Iterable[bytes]
     permutation: bytes | None = None
     owner: str = ""  # a user's name; '': whoever owns the folder
+    basis: str = ""  # equal for bags whose tasks of equal values are equal
+    programs: dict[str, str] = {}  # hashes of the files its command runs, by name
+    taken: Iterable[Row] = ()  # idx and attempt of results that come from earlier bags
 
 
 class Batch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.identity import basis
 from tailrace.scheduler import state
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
@@ -12,6 +13,7 @@ from tailrace.server.batch import NewBag
 from tailrace.server.command_pool import AnyPool
 from tailrace.server.door import Door
 from tailrace.server.serving import Serving
+from tailrace.server.taking import Taken
 
 RESTING = (
     BagPhase.FINISHED,
@@ -45,15 +47,19 @@ class Embedded(Serving):
             folder, pools, door, journal=journal, check=check, store=store, notify=notify
         )
 
-    def submit(self, bag: Bag) -> int:
+    def submit(
+        self, bag: Bag, programs: dict[str, str] | None = None, taken: Taken | None = None
+    ) -> int:
         """Other unfinished bags of the folder stay as they are, until they are resumed."""
         number = self.world.new_bag()
         self._hold_others(number)
         spec, chunks = bag.encode()
         order = bag.order()
         permutation = None if order is None else bytes(order)
-        new = NewBag(number, bag.spec.name, spec, chunks, permutation)
-        self.world.tell(BagSubmitted(number, bag.terms(), permutation), new)
+        new = NewBag(number, bag.spec.name, spec, chunks, permutation, basis=basis(bag.spec),
+                     programs=programs or {}, taken=taken.rows() if taken else ())  # fmt: skip
+        bits = taken.bits if taken else None
+        self.world.tell(BagSubmitted(number, bag.terms(), permutation, taken=bits), new)
         return number
 
     def resume(self, number: int) -> None:

@@ -41,6 +41,7 @@ class BagFacts(msgspec.Struct, frozen=True):
     ended_us: int | None
     last_us: int = 0  # when anything last happened to it
     owner: str = ""  # a user's name; '': whoever owns the folder
+    taken: int = 0  # tasks whose results came from earlier bags
 
     @property
     def done(self) -> int:
@@ -162,7 +163,7 @@ def bag(link: Link, number: int) -> BagFacts:
     live = link.execute(query, (number,)).fetchone()[0]
     return BagFacts(
         number, row.terms.name, row.phase, row.why, row.terms.count, good, done - good, live,
-        row.submitted_us, row.ended_us, last_moment(link, number), found[1],
+        row.submitted_us, row.ended_us, last_moment(link, number), found[1], row.taken,
     )  # fmt: skip
 
 
@@ -249,7 +250,7 @@ def reports(link: Link, number: int, indices: list[int]) -> Iterator[tuple[int, 
 
 RESULTS = """
 SELECT r.idx, r.outcome, a.host, h.row, a.sent_us, a.ended_us, a.run_us, a.body,
-       (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx),
+       (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx), a.bag,
        EXISTS (SELECT 1 FROM unpublished u WHERE u.attempt = r.attempt)
 FROM results r JOIN attempts a ON a.attempt = r.attempt LEFT JOIN hosts h ON h.host = a.host
 WHERE r.bag = ? AND r.idx >= ? AND r.idx < ? ORDER BY r.idx
@@ -273,7 +274,7 @@ def results(link: Link, number: int, first: int = 0, most: int | None = None) ->
 
 
 def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shares) -> Result:
-    index, outcome, host, host_row, sent, ended, run, body, attempts, waits = row
+    index, outcome, host, host_row, sent, ended, run, body, attempts, made_in, waits = row
     if host_row is not None and host_row not in pools:
         pools[host_row] = msgspec.json.decode(host_row, type=HostRow).pool
     told = _work_result(body) if body else None
@@ -292,6 +293,7 @@ def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shar
         run_s=None if run is None else run / 1e6,
         turnaround_s=None if ended is None else (ended - sent) / 1e6,
         cost=shares.of_task(index),
+        from_bag=None if made_in == of.number else made_in,
     )
 
 
@@ -308,7 +310,9 @@ def _outputs(of: Bag, index: int, told: WorkResult, waits: bool) -> list[dict[st
 def attempts(link: Link, number: int, index: int | None = None) -> Iterator[AttemptFacts]:
     where, values = "bag = ?", [number]
     if index is not None:
-        where, values = "bag = ? AND idx = ?", [number, index]
+        # The attempt that made a result that was taken over is one of an earlier bag.
+        of_result = "attempt = (SELECT attempt FROM results WHERE bag = ? AND idx = ?)"
+        where, values = f"(bag = ? AND idx = ?) OR {of_result}", [number, index, number, index]
     rows = stream(
         link,
         "SELECT attempt, idx, host, lease, why, sent_us, ended_us, outcome, accepted, body"

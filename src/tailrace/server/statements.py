@@ -29,7 +29,7 @@ STATEMENTS = {
     "journal": "INSERT INTO journal (body) VALUES (?)",
 }
 NEW_BAG = (
-    "INSERT INTO bags (bag, name, phase, row, spec, permutation, owner)"
-    " VALUES (?, ?, '', ?, ?, ?, ?)"
+    "INSERT INTO bags (bag, name, phase, row, spec, permutation, owner, basis, programs)"
+    " VALUES (?, ?, '', ?, ?, ?, ?, ?, ?)"
 )
 NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"

@@ -156,6 +156,8 @@ def _unusable(place: Place, error: Exception) -> StoreError:
 
 
 def _rows_of(new: NewBag) -> Work:
-    bag = (new.bag, new.name, b"", new.spec, new.permutation, new.owner)
+    programs = msgspec.json.encode(new.programs).decode()
+    bag = (new.bag, new.name, b"", new.spec, new.permutation, new.owner, new.basis, programs)
     chunks = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))
-    return [(NEW_BAG, [bag]), (NEW_CHUNK, chunks)]
+    taken = ((new.bag, index, attempt, "succeeded") for index, attempt in new.taken)
+    return [(NEW_BAG, [bag]), (NEW_CHUNK, chunks), (STATEMENTS["settled"], taken)]

@@ -1,0 +1,102 @@
+"""Whether what a task was made of has changed since: then its result is not taken over.
+
+A file that a task's values or words name is an input, unless the task wrote it itself: what changed
+after the attempt had ended makes it stale, what changed while it ran was its own doing. Programs
+are compared by content (see `identity`), as one change of theirs concerns every task.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.command import LISTED
+
+TRIED = 200
+_AWAY = re.compile(r"\d*>{1,2}\s*(\S+)")  # what a shell writes to
+_EDGES = "'\"<;()&|"
+
+
+class Changes:
+    """Looks at each file once, however many tasks name it."""
+
+    def __init__(self, bag: Bag, programs: dict[str, str]) -> None:
+        self._bag = bag
+        self._folder = Path(bag.spec.folder)
+        self._times: dict[str, int] = dict.fromkeys(programs, 0)
+        self._there: dict[str, frozenset[str]] = {}  # by folder, as words name it
+        self.possible = self._looks_likely()
+
+    def since(self, index: int, moment_us: int) -> bool:
+        """Has an input changed since then, or is a declared output gone?"""
+        if self._bag.spec.outputs and not self._published(index):
+            return True
+        return any(self._time(name) > moment_us for name in self._names(index))
+
+    def _looks_likely(self) -> bool:
+        """A sweep whose values name no files need not be looked at task by task: some are tried."""
+        spec, count = self._bag.spec, self._bag.count
+        if spec.outputs or spec.inputs or spec.syntax == "listed":
+            return True
+        some = range(0, count, max(count // TRIED, 1))
+        return any(self._time(name) for index in some for name in self._names(index))
+
+    def _published(self, index: int) -> bool:
+        outputs = self._bag.task(index).outputs
+        return all((self._folder / one.target).exists() for one in outputs if one.required)
+
+    def _names(self, index: int) -> Iterator[str]:
+        if self._bag.spec.syntax == "listed":
+            yield from words(str(self._bag.raw(index)[LISTED]))
+            return
+        task = self._bag.task(index)
+        yield from (one.path for one in task.inputs)
+        for word in task.argv or (task.shell or "",):
+            yield from words(word) if task.shell else (word, word.rpartition("=")[2])
+
+    def _time(self, name: str) -> int:
+        """When it last changed, in microseconds; 0: it is no file."""
+        found = self._times.get(name)
+        if found is None:
+            found = self._times[name] = self._looked_up(name)
+        return found
+
+    def _looked_up(self, name: str) -> int:
+        """A folder is read once: most words name nothing in it, and need no further look."""
+        above, _, last = name.rpartition("/")
+        if above not in self._there:
+            self._there[above] = _listed(self._folder / (above or "/" * ("/" in name) or "."))
+        return _changed_us(self._folder / name) if last in self._there[above] else 0
+
+
+def words(line: str) -> Iterator[str]:
+    """Of a shell line, those it may read from: not what it writes to."""
+    written: list[str] = []
+    if ">" in line:
+        written = [found.strip(_EDGES) for found in _AWAY.findall(line)]
+        line = _AWAY.sub(" ", line)
+    for word in line.split():
+        plain = word.strip(_EDGES)
+        if plain not in written:
+            yield plain
+        if "=" in plain:
+            yield plain.rpartition("=")[2]
+
+
+def _listed(folder: Path) -> frozenset[str]:
+    try:
+        return frozenset(entry.name for entry in folder.iterdir())
+    except (OSError, ValueError):
+        return frozenset()
+
+
+def _changed_us(path: Path) -> int:
+    """Of its content or its name: a file moved here counts as new, whatever its age."""
+    try:
+        about = path.stat()
+    except (OSError, ValueError):
+        return 0
+    return about.st_ctime_ns // 1000 if stat.S_ISREG(about.st_mode) else 0

@@ -1,0 +1,130 @@
+"""What a task is known by: its command, its values, and the files it is made of.
+
+Two bags with the same *basis* have equal tasks where they have equal values: so a bag that has
+grown is compared with the one before by its values alone (see `kinship`). Needs, limits, retries,
+order and name are not part of it: they do not change what a task computes.
+
+Programs are the files that the command runs, as far as its fixed words name them: the program
+itself, and scripts by their endings. Their contents are kept as hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from tailrace.bag.batch import Batch
+from tailrace.bag.command import LISTED
+from tailrace.bag.spec import BagSpec
+from tailrace.bag.sweep import names
+
+if TYPE_CHECKING:
+    from tailrace.bag.bag import Bag
+
+TRIED = 100  # listed commands that are looked at for programs
+SCRIPTS = (".py", ".sh", ".R", ".r", ".jl", ".pl", ".rb", ".m", ".js", ".lua", ".awk", ".bash")
+WHOLE = 64 << 20  # a larger file is known by its size and time
+_BLOCK = 1 << 20
+
+
+def basis(spec: BagSpec) -> str:
+    """Equal for bags whose tasks of equal values are equal; empty: of a bag of calls, never."""
+    if spec.function is not None:
+        return ""
+    told = (
+        spec.folder, spec.command, spec.syntax, sorted(spec.env.items()), spec.files, spec.inputs,
+        spec.outputs, spec.result, _axes(spec), _batch(spec.batch), _named(spec),
+    )  # fmt: skip
+    return hashlib.blake2b(msgspec.json.encode(told), digest_size=16).hexdigest()
+
+
+def _axes(spec: BagSpec) -> list[list[str]]:
+    return sorted(sorted(name for column in axis for name in names(column)) for axis in spec.axes)
+
+
+def _batch(batch: Batch | None) -> Any:
+    """Its script is a program; what Slurm says of the array as a whole grows with it."""
+    if batch is None:
+        return None
+    exported = sorted((k, v) for k, v in batch.env.items() if not k.startswith("SLURM_"))
+    return batch.name, batch.chdir, batch.array, exported
+
+
+def _named(spec: BagSpec) -> str:
+    return spec.name if any("{bag" in text for text in _texts(spec)) else ""
+
+
+def depends_on_number(spec: BagSpec) -> bool:
+    """A task of another number would be another task."""
+    sign = "{#}" if spec.syntax == "parallel" else "{index"
+    return spec.syntax != "listed" and any(sign in text for text in _texts(spec))
+
+
+def _texts(spec: BagSpec) -> Iterable[str]:
+    command = (spec.command,) if isinstance(spec.command, str) else spec.command
+    rules = (*spec.inputs, *spec.outputs)
+    files = [text for rule in rules for text in (rule.name, rule.place)]
+    return [*command, *spec.env.values(), *files]
+
+
+def programs(bag: Bag) -> dict[str, str]:
+    """Hashes of the files that the command is made of, by the names it uses; also inputs that are
+    the same for all tasks."""
+    spec = bag.spec
+    if spec.batch is not None:
+        return {spec.batch.name: _of_text(spec.batch.script)}
+    found = {}
+    fixed = [rule.place for rule in spec.inputs if "{" not in rule.place]
+    for name in dict.fromkeys([*_words(bag), *fixed]):
+        digest = hash_of(Path(spec.folder, name))
+        if digest is not None:
+            found[name] = digest
+    return found
+
+
+def _words(bag: Bag) -> list[str]:
+    """Fixed words of the command that may name a program; of listed ones, in the first."""
+    command = bag.spec.command
+    if bag.spec.syntax == "listed":
+        rows = range(min(bag.count, TRIED))
+        lines = [_split(str(bag.raw(index)[LISTED])) for index in rows]
+    else:
+        lines = [_split(command) if isinstance(command, str) else list(command)]
+    return [word for words in lines for word in _programs_among(words)]
+
+
+def _programs_among(words: list[str]) -> list[str]:
+    first = [word for word in words[:1] if "/" in word and "{" not in word]
+    return [*first, *(word for word in words if word.endswith(SCRIPTS) and "{" not in word)]
+
+
+def _split(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
+
+
+def hash_of(path: Path) -> str | None:
+    """None: there is no such file."""
+    try:
+        with open(path, "rb") as stream:
+            about = os.fstat(stream.fileno())
+            if about.st_size > WHOLE:
+                return f"{about.st_size}-{about.st_mtime_ns}"
+            digest = hashlib.blake2b(digest_size=16)
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+            return digest.hexdigest()
+    except OSError:
+        return None
+
+
+def _of_text(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
