@@ -12,6 +12,7 @@ from tailrace.cli import settings
 from tailrace.cli.poolsfile import rehearsal
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing
+from tailrace.server.command_pool import CommandPool
 
 SPOT = """
 [pools.spot]
@@ -83,6 +84,58 @@ def test_what_cannot_be_is_told_with_its_line(line: str, said: str, remedy: str,
         load(tmp_path, f"\n[pools.spot]\n{line}\n")
     assert said in fault.value.message and remedy in str(fault.value)
     assert (fault.value.file, fault.value.line) == (str(tmp_path / "tailrace.toml"), 3)
+
+
+COMMANDS = """
+[pools.far]
+driver = "command"
+start = "sbatch -J {name} --wrap {run}"
+stop = "scancel -n {name}"
+list = "squeue -o %j"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said", "remedy"),
+    [
+        ("{name} --wrap", "{nmae} --wrap", "there is no word {nmae}", "did you mean name?"),
+        ("{run}", "'{run}'", "{run} stands in quotes", "without quotes around it"),
+        ("stop =", "halt =", "unknown key pools.far.halt", "takes driver, max"),
+        ('start = "sbatch -J {name} --wrap {run}"', 'start = ""', "start is missing", "--wrap"),
+        ('"squeue -o %j"', '"x"\nid = "job ("', "pools.far.id", "([0-9]+)"),
+        ('"squeue -o %j"', '"x"\nurl = "far:80"', "pools.far.url", "https://HOST:PORT"),
+        ('"squeue -o %j"', '"x"\nurl = "http://t@far:80"', "more than an address", "leave out"),
+        ('"squeue -o %j"', '"x"\nlook = "1ms"', "less than a second", 'look = "10s"'),
+        ("[pools.far]", '[pools."fär"]', "'fär' is not a name", "letters"),
+        ('driver = "command"', "", "without commands", 'driver = "command"'),
+    ],
+)
+def test_a_slip_in_a_command_is_told(old: str, new: str, said: str, remedy: str, tmp_path: Path):
+    assert old in COMMANDS
+    with pytest.raises(BadInput) as fault:
+        load(tmp_path, COMMANDS.replace(old, new))
+    assert said in fault.value.message and remedy in str(fault.value)
+    assert fault.value.file == str(tmp_path / "tailrace.toml") and fault.value.line
+
+
+def test_pools_have_a_file_of_their_own_that_stands_before_others(tmp_path: Path):
+    (tmp_path / "pools.toml").write_text(COMMANDS)
+    loaded = load(tmp_path, SPOT)
+    (far,) = settings.pools(loaded)
+    assert isinstance(far, CommandPool) and far.terms.driver == "command"
+    assert far.commands.folder == str(tmp_path)
+    assert loaded.origin("pools").startswith(str(tmp_path / "pools.toml"))
+    served = settings.served_pools(loaded, local=True)
+    assert [pool.terms.name for pool in served] == ["far", "local"]
+    (tmp_path / "pools.toml").write_text("cores = 3\n")
+    with pytest.raises(BadInput, match="unknown key cores"):
+        load(tmp_path, "")
+
+
+def test_a_pool_of_commands_can_be_copied_into_a_scenario(tmp_path: Path):
+    text = f"{COMMANDS}max = 2\n[bags.sleep]\ntasks = 9\nlength = 1\n"
+    (tmp_path / "s.toml").write_text(text)
+    assert ask(tmp_path, "simulate", "s.toml", "--seeds", "1").code == 0
 
 
 def test_the_commands_know_them(tmp_path: Path):

@@ -15,7 +15,7 @@ import pytest
 from tests.real.cluster import Cluster
 from tests.real.conftest import Folder, kill
 
-PATIENCE_S = 60
+PATIENCE_S = 150
 HOLDS = "echo {} >> begun; while [ ! -e go ]; do sleep 0.05; done"
 
 
@@ -64,13 +64,15 @@ def orphans_are_shown_and_stopped_unless_they_are_others(folder: Folder, cluster
 def test_a_machine_that_vanishes_is_noticed_and_its_task_sent_again(
     folder: Folder, cluster: Cluster
 ):
-    run = folder.start("run", "--quiet", "--", HOLDS, ":::", "x")
+    """Of a server that stays, too: its machines come for a bag, and go with it."""
+    handed = folder.tailrace("run", "--detach", "--quiet", "--", HOLDS, ":::", "x")
+    assert handed.returncode == 0, handed.stderr
     folder.wait_for(lambda: (folder.path / "begun").exists(), PATIENCE_S)
     (pid,) = cluster.pids().values()
     kill_below(pid)
     (folder.path / "go").touch()
-    run.communicate()
-    assert run.returncode == 0, run.stderr
+    assert folder.tailrace("watch", "--quiet").returncode == 0
+    folder.wait_for(lambda: not cluster.pids() and not folder.server_pid(), PATIENCE_S)
     (one,) = folder.results()
     assert (one["outcome"], one["attempts"]) == ("succeeded", 2) and not cluster.pids()
 

@@ -310,3 +310,14 @@ def test_a_machine_whose_lease_is_not_known_gets_no_work() -> None:
     stage.submit(9)
     stage.host("stranger", lease=77)
     assert stage.offer("stranger") == []
+
+
+def test_why_a_machine_does_not_start_is_told_as_long_as_it_is_wanted():
+    stage = Stage(Pool("spot", max=1))
+    stage.submit(1)
+    stage.tell(LeaseChanged(1, LeaseState.WANTED, "start: exit 3: the queue is closed"))
+    assert "does not start: start: exit 3: the queue is closed" in stage.explain("bag 1")
+    stage.restart()
+    assert "the queue is closed" in stage.explain("bag 1")
+    stage.tell(LeaseChanged(1, LeaseState.STARTING))
+    assert "the queue is closed" not in stage.explain("bag 1")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bag.bag import Bag
-from tailrace.cli import place, submitting
+from tailrace.cli import place, settings, submitting
 from tailrace.errors import ServerError
 from tailrace.server import lock
+from tailrace.server.command_pool import CommandPool
 from tailrace.server.lock import Owner
 
 PATIENCE_S = 30.0
@@ -29,16 +30,23 @@ def detach(bag: Bag, options: dict[str, Any]) -> int:
 
 def _started(runs: Path, options: dict[str, Any]) -> Owner:
     """It has its own session, so that it outlives terminal and shell."""
-    words = [sys.executable, "-m", "tailrace", "serve", "--folder", str(runs), "--local"]
-    words += ["--until-idle", "--port", str(options["port"] or 0)]
-    for name in FLAGS:
-        words += [f"--{name}", options[name]] if options[name] is not None else []
+    words = [sys.executable, "-m", "tailrace", "serve", "--folder", str(runs)]
+    words += ["--until-idle", "--port", str(options["port"] or 0), *_here(runs, options)]
     runs.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(runs / "serve.log", "ab") as log:
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
     return _announced(runs, process)
+
+
+def _here(runs: Path, options: dict[str, Any]) -> list[str]:
+    """This machine works as it would for `run`: not where all pools are of machines elsewhere."""
+    pools = settings.pools(settings.load({}, runs.parent))
+    if all(isinstance(pool, CommandPool) for pool in pools):
+        return []
+    given = [name for name in FLAGS if options[name] is not None]
+    return ["--local", *(word for name in given for word in (f"--{name}", options[name]))]
 
 
 def _announced(runs: Path, process: subprocess.Popen[bytes]) -> Owner:

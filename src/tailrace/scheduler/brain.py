@@ -246,8 +246,8 @@ def _end_of(attempt: Attempt, outcome: Outcome) -> Ended:
 
 
 def lease_changed(state: State, event: LeaseChanged) -> None:
-    if event.state is LeaseState.STARTING:
-        leases.starting(state, event.lease)
+    if event.state in (LeaseState.WANTED, LeaseState.STARTING):
+        leases.asked_for(state, event)
     if event.state is not LeaseState.GONE:
         return
     outcome = leases.gone(state, event)

@@ -119,6 +119,10 @@ def _awaited(state: State, bag: Bag, now: int) -> list[str]:
     lines = []
     if bag.leases:
         lines.append(f"{len(bag.leases)} of its leases are not gone; their workers may yet call.")
+        rows = [state.leases[lease] for lease in bag.leases]
+        stuck = [row for row in rows if row.state is LeaseState.WANTED and row.why]
+        lines += [f"Lease {row.lease} of pool {row.pool} does not start: {row.why}."
+                  for row in stuck[:MOST_HOSTS]]  # fmt: skip
     for pool, after in state.asked_after_us.items():
         if after > now and (not bag.terms.pools or pool in bag.terms.pools):
             wait = (after - now) / 1e6

@@ -294,10 +294,11 @@ def up(state: State, lease: int, host: str) -> None:
         _keep(state, replace(row, state=LeaseState.UP, up_us=state.now, host=host))
 
 
-def starting(state: State, lease: int) -> None:
-    row = state.leases.get(lease)
+def asked_for(state: State, event: LeaseChanged) -> None:
+    """Its machine starts; or it is still wanted, and this is why it does not."""
+    row = state.leases.get(event.lease)
     if row is not None and row.state is LeaseState.WANTED:
-        _keep(state, replace(row, state=LeaseState.STARTING))
+        _keep(state, replace(row, state=event.state, why=event.why))
 
 
 def gone(state: State, event: LeaseChanged) -> Outcome | None:

@@ -68,12 +68,13 @@ class MachineRoom:
 
     def _start(self, driver: Driver, lease: int, ends_us: int) -> None:
         """A start that failed may have worked all the same: gone it is only once it is stopped.
-        If that fails too, the lease stays as it is until `list` tells."""
+        If that fails too, the lease stays as it is, with what went wrong, until `list` tells."""
         try:
             driver.start(lease, ends_us)
         except NotStarted as error:
             self.gone(lease, str(error))
         except Exception as error:
+            self._tell(LeaseChanged(lease, LeaseState.WANTED, str(error)))
             driver.stop(lease)
             self.gone(lease, str(error))
         else:

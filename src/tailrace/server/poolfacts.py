@@ -73,6 +73,7 @@ def _rows(link: Link) -> list[LeaseRow]:
 
 
 def _trouble(rows: list[LeaseRow]) -> str:
-    """Of the last that has gone: one that came after it and worked makes it old news."""
-    gone = [row for row in rows if row.state is LeaseState.GONE]
-    return gone[-1].why if gone and gone[-1].up_us is None else ""
+    """Of the last that was asked for, where its machine never called: one that came after it and
+    worked makes it old news."""
+    tried = [row for row in rows if row.why or row.up_us is not None]
+    return tried[-1].why if tried and tried[-1].up_us is None else ""
