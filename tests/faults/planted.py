@@ -227,7 +227,7 @@ class ObeysOldReplies(Agent):
     def replied(self, seq: int, reply: Any, now: int) -> Any:
         if seq == self._line.in_hand:
             return super().replied(seq, reply, now)
-        self._hear(reply)
+        self._hear(reply, now)
         for order in reply["start"]:
             self._take(order)
         return self._settle([], now)
