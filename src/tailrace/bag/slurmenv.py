@@ -28,6 +28,7 @@ def env_of(
         "ENVIRONMENT": "BATCH",
         "SLURM_JOB_NAME": rules["name"],
         "SLURM_JOB_USER": getpass.getuser(),
+        "SLURM_JOB_GID": str(os.getgid()),
         "SLURM_JOB_UID": str(os.getuid()),
         "SLURM_SUBMIT_DIR": here,
         "SLURM_SUBMIT_HOST": socket.gethostname().partition(".")[0],
