@@ -16,8 +16,10 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from tailrace.worker.blobs import CHUNK, Broken, File, blobs_of, chunks, digest
+from tailrace.worker.filling import PIECE
 
 
 def of_user(name: str) -> str:
@@ -59,7 +61,7 @@ class Blobs:
         descriptor, fresh = tempfile.mkstemp(dir=self.folder / "new")
         try:
             with open(descriptor, "wb") as file:
-                file.write(data)
+                _write(file, data)
                 file.flush()
                 os.fsync(file.fileno())
             Path(fresh).replace(target)
@@ -106,7 +108,7 @@ class Blobs:
         """The whole file, which is on disk when it returns."""
         with open(target, "wb") as out:
             for name in chunks(file, lambda name: self.read(holder, name)):
-                out.write(self.read(holder, name))
+                _write(out, self.read(holder, name))
             out.flush()
             os.fsync(out.fileno())
 
@@ -117,6 +119,12 @@ class Blobs:
         """Each with what follows its kind: `bag-7`, `7`."""
         for folder in (self.folder / "of").glob(f"{kind}-*"):
             yield folder.name, folder.name.removeprefix(f"{kind}-")
+
+
+def _write(file: BinaryIO, data: bytes) -> None:
+    view = memoryview(data)
+    for at in range(0, len(view), PIECE):
+        file.write(view[at : at + PIECE])
 
 
 def _has(path: Path, size: int) -> bool:

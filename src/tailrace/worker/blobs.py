@@ -23,7 +23,7 @@ class File(NamedTuple):
     size: int
 
 
-Read = Callable[[str], bytes]  # the bytes of a blob, by its name
+Read = Callable[[str], Any]  # the bytes of a blob, by its name
 
 
 class Broken(Exception):

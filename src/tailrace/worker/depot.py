@@ -7,7 +7,7 @@ import time
 from typing import Any, Callable, List, Optional, Tuple
 from urllib.parse import urlsplit
 
-from .blobs import digest
+from .blobs import CHUNK, digest
 from .joining import Join
 from .pinned import connect
 
@@ -28,9 +28,11 @@ class Depot:
         self._join = join
         self._go_on = go_on
         self._connection: Any = None
+        self._room = memoryview(bytearray(CHUNK))  # used again: new memory costs more than reading
 
-    def read(self, name: str, whose: str) -> bytes:
-        """`whose`: `?attempt=7`, of one that this machine has, or `?bag=3`, of the caller's."""
+    def read(self, name: str, whose: str) -> memoryview:
+        """Good until the next is read. `whose`: `?attempt=7`, of one that this machine has, or
+        `?bag=3`, of the caller's."""
         for _ in range(WRONG_AT_MOST):
             data = self._ask("GET", f"{name}{whose}")
             if digest(data) == name:
@@ -41,13 +43,13 @@ class Depot:
         found: List[str] = []
         for at in range(0, len(names), ASKED_AT_ONCE):
             body = {"hashes": names[at : at + ASKED_AT_ONCE], "attempt": attempt}
-            found += json.loads(self._ask("POST", "missing", json.dumps(body).encode()))
+            found += json.loads(bytes(self._ask("POST", "missing", json.dumps(body).encode())))
         return found
 
     def put(self, name: str, data: bytes, whose: str = "") -> None:
         self._ask("PUT", f"{name}{whose}", data)
 
-    def _ask(self, method: str, path: str, body: Optional[bytes] = None) -> bytes:
+    def _ask(self, method: str, path: str, body: Optional[bytes] = None) -> memoryview:
         pause, wrong = FIRST_PAUSE_S, ""
         while True:
             self._go_on(wrong)
@@ -60,12 +62,12 @@ class Depot:
                 if status == 200:
                     return data
                 if status < 500:
-                    raise Refused(_words(data))
-                wrong = _words(data)
+                    raise Refused(_words(bytes(data)))
+                wrong = _words(bytes(data))
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
-    def _exchange(self, method: str, path: str, body: Optional[bytes]) -> Tuple[int, bytes]:
+    def _exchange(self, method: str, path: str, body: Optional[bytes]) -> Tuple[int, memoryview]:
         join = self._join()
         if self._connection is None:
             self._connection = connect(join.url, join.fingerprint, PATIENCE_S)
@@ -73,10 +75,23 @@ class Depot:
         above = urlsplit(join.url).path + "/api/v1/blobs/"
         self._connection.request(method, above + path, body, head)
         response = self._connection.getresponse()
-        data = response.read()
+        data = self._received(response)
         if response.will_close:
             self.close()
         return response.status, data
+
+    def _received(self, response: Any) -> memoryview:
+        length = response.length
+        if length is None or length > CHUNK:
+            return memoryview(response.read())
+        at = 0
+        while at < length:
+            count = response.readinto(self._room[at:length])
+            if not count:
+                raise ConnectionError("the answer was cut short")
+            at += count
+        response.read()
+        return self._room[:length]
 
     def close(self) -> None:
         connection, self._connection = self._connection, None

@@ -33,7 +33,7 @@ def bring(join: Where, cache: Cache, file: File, wanted: Callable[[], List[int]]
 
     depot = Depot(join, first)
 
-    def read(name: str) -> bytes:
+    def read(name: str) -> memoryview:
         while True:
             asked = first()
             try:

@@ -14,7 +14,7 @@ import stat
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 _FICLONE = 0x40049409
-_CHUNK = 8 << 20
+_CHUNK = 1 << 16  # larger ones cost more: the kernel then looks for large pages
 Json = Dict[str, Any]
 
 
