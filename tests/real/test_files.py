@@ -100,6 +100,25 @@ def test_files_travel_there_and_back_and_only_what_is_missing(tmp_path: Path) ->
     assert "blobs removed" in ask(tmp_path, "gc", "--keep", "0s").out
 
 
+def test_below_a_folder_that_the_pool_shares_files_are_passed_by_name(tmp_path: Path) -> None:
+    away = tmp_path / "away"
+    (tmp_path / "pools.toml").write_text(f'[pools.near]\ncores = 1\nshared = ["{away}"]\n')
+    with serving(tmp_path, "--local") as server:
+        join = str(own(away, server))
+        mode = 'oct(__import__("os").stat("data/name").st_mode)[-3:]'
+        (away / "double.py").write_text(
+            DOUBLE.replace("argv[1].encode()", f"argv[1].encode() + {mode}.encode()")
+        )
+        (away / "data/name").chmod(0o640)  # what travels keeps of its mode only whether it runs
+        told = told_by(away, join, "run", "--server", join)
+        assert "took along: 3 files" in told and "4 outputs of bag 1" in told
+        assert (away / "results/3.bin").read_bytes().endswith(b"ada3440")
+        assert "--cores" in ask(away, "run", "--server", join, "-j", "1").err
+    (tmp_path / "pools.toml").write_text('[pools.near]\nshared = ["home"]\n')
+    wrong = ask(tmp_path, "pools")
+    assert wrong.code == 2 and "pools.toml:2" in wrong.err and "whole paths" in wrong.err
+
+
 def test_who_owns_the_server_finds_outputs_at_their_targets(tmp_path: Path) -> None:
     away = tmp_path / "away"
     with serving(tmp_path, "--local", "-j", "1") as server:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.bag.tables import Table, meant
 from tailrace.cli.commandfile import read_commands
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 KEYS = ("driver", "max", "price", "unit", "minimum", "billing", "pays", "lease", "reliable",
         "trusted", "cores", "memory", "gpus", "has", "startup", "up", "notice", "speed", "seed",
-        "silent_after", "late_results", "min_timeout")  # fmt: skip
+        "silent_after", "late_results", "min_timeout", "shared")  # fmt: skip
 DRIVERS = ("local", "command")
 
 
@@ -95,8 +96,20 @@ def _described(table: Table, folder: Path) -> Described:
         raise table.bad("max", f"pool {table.path[-1]} has no machines", remedy)
     cores_given = "cores" in table
     seed = table.take("seed", int) or 0
+    shared = _shared(table)
     machines = read_pool(table, Place(table.origin, (), folder))
+    machines = replace(machines, terms=replace(machines.terms, shared=shared))
     return Described(machines, machines.cores if cores_given else None, seed, commands)
+
+
+def _shared(table: Table) -> tuple[str, ...]:
+    """Folders that its machines have under the same names as who submits."""
+    given = table.take("shared", list) or []
+    for path in given:
+        if not isinstance(path, str) or not path.startswith("/"):
+            remedy = 'list whole paths: shared = ["/home"]'
+            raise table.bad("shared", f"{table.label('shared')} holds {path!r}", remedy)
+    return tuple(given)
 
 
 def _name(table: Table) -> None:
