@@ -16,6 +16,10 @@ from tailrace.worker.pinned import connect
 PATIENCE_S = 30.0
 
 
+class NotTaken(ServerError):
+    """Nothing has come of the call: the server cannot take it now, or is not there."""
+
+
 def call(owner: Owner, method: str, path: str, body: Any = None, kind: Any = Any) -> Any:
     """The decoded answer; BadInput with the server's words when it refuses."""
     status, data = _exchange(owner, method, path, body)
@@ -25,7 +29,7 @@ def call(owner: Owner, method: str, path: str, body: Any = None, kind: Any = Any
             remedy="It may have expired or been revoked: ask its admin for a new one.",
         )
     if status == 503:
-        raise ServerError(f"the server at {owner.address} cannot answer now: {_words(data)}")
+        raise NotTaken(f"the server at {owner.address} cannot answer now: {_words(data)}")
     if status != 200:
         raise BadInput(f"the server at {owner.address} refuses: {_words(data)}")
     return msgspec.json.decode(data, type=kind)
@@ -73,12 +77,13 @@ def _exchange(owner: Owner, method: str, path: str, body: Any) -> tuple[int, byt
 
 
 def _silent(owner: Owner, error: Exception) -> ServerError:
+    kind = NotTaken if isinstance(error, ConnectionRefusedError) else ServerError
     if owner.pid:
-        return ServerError(
+        return kind(
             f"the server at {owner.address} (process {owner.pid}) does not answer: {error}",
             remedy="It may just have ended: `tailrace status` shows how things stand.",
         )
-    return ServerError(
+    return kind(
         f"the server at {owner.address} does not answer: {error}",
         remedy="Is the address right, does the server run, and does a firewall let you through?",
     )

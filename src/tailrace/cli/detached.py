@@ -10,7 +10,8 @@ from typing import Any
 
 from tailrace.bag.bag import Bag
 from tailrace.cli import place, settings, submitting
-from tailrace.errors import ServerError
+from tailrace.cli.calling import NotTaken, call
+from tailrace.errors import ServerError, TailraceError
 from tailrace.server import lock
 from tailrace.server.command_pool import CommandPool
 from tailrace.server.lock import Owner
@@ -22,8 +23,17 @@ FLAGS = ("cores", "memory", "price")
 
 def detach(bag: Bag, options: dict[str, Any]) -> int:
     runs = place.for_run(Path(bag.spec.folder))
-    owner = lock.alive(runs) or _started(runs, options)
-    submitted, _ = submitting.submit(owner, bag, travel=False)
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        owner = lock.alive(runs) or _started(runs, options)
+        try:
+            submitted, _ = submitting.submit(owner, bag, travel=False)
+        except NotTaken:
+            if time.monotonic() > until:
+                raise
+            time.sleep(LOOK_S)  # it is just ending: the next is ours
+        else:
+            break
     submitting.tell(submitted, owner, None, quiet=options["quiet"], as_json=options["as_json"])
     return 0
 
@@ -50,16 +60,25 @@ def _here(runs: Path, options: dict[str, Any]) -> list[str]:
 
 
 def _announced(runs: Path, process: subprocess.Popen[bytes]) -> Owner:
+    """Ours, or another that was faster; what a dead one has left behind is not believed."""
     until = time.monotonic() + PATIENCE_S
-    while time.monotonic() < until and process.poll() is None:
+    while time.monotonic() < until and (process.poll() is None or lock.held(runs)):
         owner = lock.alive(runs)
-        if owner is not None and owner.pid == process.pid:
+        if owner is not None and (owner.pid == process.pid or _answers(owner)):
             return owner
         time.sleep(LOOK_S)
     raise ServerError(
         f"the server in the background does not start; it says: {_last_words(runs / 'serve.log')}",
         remedy=f"All it said is in {runs / 'serve.log'}.",
     )
+
+
+def _answers(owner: Owner) -> bool:
+    try:
+        call(owner, "GET", "/api/v1/me")
+    except TailraceError:
+        return False
+    return True
 
 
 def _last_words(log: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cached_property
 from typing import Annotated, Any
 
 import msgspec
@@ -22,7 +23,7 @@ from tailrace.server.blobs import of_user
 from tailrace.server.metrics import metrics
 from tailrace.server.openapi import description
 from tailrace.server.principals import Kind, Principal, Who
-from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest
+from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest, encode
 from tailrace.server.reader import Details, Failed, HostTold, StoreReader, TaskFacts
 from tailrace.server.reading import BagFacts, FeedItem
 from tailrace.server.routes import Call, Plain, Refused, Route, Routes
@@ -178,15 +179,26 @@ class Api:
     # for anyone
 
     async def _health(self, call: Call) -> Health:
-        return Health(self._world.available, self._world.trouble)
+        """What troubles the store is no stranger's business."""
+        if self._world.trouble or not self._world.available:
+            raise Refused(503, "the store is away")
+        return Health(ok=True)
 
     async def _worker(self, call: Call) -> Plain:
+        return self._zipped
+
+    @cached_property
+    def _zipped(self) -> Plain:
         from tailrace.worker.zipped import build
 
         return Plain(build(), "application/zip")
 
     async def _openapi(self, call: Call) -> Any:
-        return description(self.routes.all)
+        return self._described
+
+    @cached_property
+    def _described(self) -> Plain:
+        return Plain(encode(description(self.routes.all)), "application/json")
 
     # bags
 
@@ -212,12 +224,18 @@ class Api:
         if bag.spec.catalogue is not None:
             await self._take_in(number, bag.spec.catalogue, call.who)
         spec, chunks = bag.encode()
-        order = bag.order()
+        order = await asyncio.to_thread(bag.order)  # of millions of tasks, it takes its time
         permutation = None if order is None else bytes(order)
         new = NewBag(number, bag.spec.name, spec, list(chunks), permutation, call.who.name)
-        await self._world.tell(BagSubmitted(number, terms, permutation), new)
+        await self._tell(BagSubmitted(number, terms, permutation), new)
         log.info("bag %d (%s, %d tasks) handed in by %s", number, new.name, bag.count, call.who)
         return Submitted(number, bag.spec.name, bag.count)
+
+    async def _tell(self, event: BagSubmitted | BagChanged, new: NewBag | None = None) -> None:
+        """Until it is committed; not while the server ends, for who would see to it?"""
+        if self._world.ending:
+            raise Refused(503, "the server is ending")
+        await self._world.tell(event, new)
 
     async def _take_in(self, number: int, catalogue: FileName, who: Principal) -> None:
         take_in = self._world.catalogues.take_in
@@ -281,7 +299,7 @@ class Api:
         count = reading.bag(self._world.store.link, number).count
         if any(task >= count for task in asked.tasks):
             raise BadInput(f"bag {number} has the tasks 0 to {count - 1}")
-        await self._world.tell(BagChanged(number, asked.change, tuple(asked.tasks), asked.why))
+        await self._tell(BagChanged(number, asked.change, tuple(asked.tasks), asked.why))
         return Changed(number, asked.change)
 
     # the rest

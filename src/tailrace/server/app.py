@@ -54,7 +54,7 @@ class App:
             else:
                 await self._route(principal, scope, receive, send)
         except Refused as error:
-            headers = WHO_ARE_YOU if error.status == 401 else JSON
+            headers = {401: WHO_ARE_YOU, 503: AGAIN}.get(error.status, JSON)
             await _answer(send, error.status, encode({"error": str(error)}), headers)
 
     async def _work(self, principal: Principal, receive: Receive, send: Send) -> None:

@@ -95,14 +95,19 @@ def owner_of(folder: Path) -> Owner | None:
 
 def alive(folder: Path) -> Owner | None:
     """The owner, if the lock is really held."""
+    return owner_of(folder) if held(folder) else None
+
+
+def held(folder: Path) -> bool:
+    """Somebody has the lock; where he can be reached he may not have written yet."""
     try:
         file = os.open(folder / "lock", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return None
+        return False
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        return owner_of(folder)
+        return True
     finally:
         os.close(file)
-    return None
+    return False

@@ -90,6 +90,7 @@ class Serving:
 
     async def __aexit__(self, *_: object) -> None:
         """Workers first: their last results still find somebody to take them."""
+        self.world.ending = True
         await asyncio.to_thread(self.world.stop_machines, now=self._kill)
         if self._notifying is not None:
             self._notifying.last_look()

@@ -26,6 +26,7 @@ from tailrace.server.principals import Principal
 MOST_BODY = 128 * 1024 * 1024
 MOST_NUMBER = 2**53
 MOST_NAME = 200
+MOST_ORDERED = 20_000_000  # tasks that are ordered by a parameter: their order is kept in memory
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -118,6 +119,8 @@ def _check_numbers(spec: BagSpec) -> None:
         raise BadInput("columns that are zipped are of one length")
     if not 0 < _size(spec) <= MOST_TASKS:
         raise BadInput(f"a bag has 1 to {MOST_TASKS:,} tasks")
+    if spec.order not in ("listed", "shuffled") and _size(spec) > MOST_ORDERED:
+        raise BadInput(f"ordered by a parameter, a bag has at most {MOST_ORDERED:,} tasks")
     for what, number in _numbers(spec):
         if number is not None and not 0 <= number <= MOST_NUMBER:
             raise BadInput(f"{what} is {number}, which is below 0 or beyond all reason")

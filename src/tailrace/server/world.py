@@ -109,6 +109,7 @@ class World:
         self._failing_since: float | None = None
         self._tickets = 0
         self._last_bag = 0
+        self.ending = False  # what is handed in now would be run by nobody
         self._waiting: dict[int, asyncio.Future[bytes | Answer]] = {}
         self._parked: dict[int, Answer] = {}
         self._unheard: dict[asyncio.Future[None], None] = {}
