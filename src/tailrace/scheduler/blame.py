@@ -19,6 +19,7 @@ MOST_UNSETTLED = 3
 MOST_UNABLE = 5
 EXCLUDE_US = 60_000_000
 MOST_DOUBLINGS = 10
+MOST_TOLD = 200
 
 
 def succeeded(state: State, bag: Bag, event: Ended) -> None:
@@ -43,7 +44,8 @@ def _note_success(state: State, host: Host) -> None:
     host.succeeded = count = host.succeeded + 1
     host.unable = 0
     if host.probing:
-        host.probing, host.probe, host.excluded_until_us, host.why = False, 0, 0, ""
+        host.probing, host.probe, host.excluded_until_us = False, 0, 0
+        host.why = host.told = ""
         state.out.append(Remember(host.row()))
         state.supply = True
     elif count & (count - 1) == 0:  # at each doubling: the record must not weigh on the hot path
@@ -100,17 +102,19 @@ def counted(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     trouble.book(event.outcome)
     again_or_settle(state, bag, event, trouble, (event.host,))
     if event.outcome is Outcome.HOST_FAILED:
-        _could_not_run(state, event.host, event.measured.text or "it could not run a task")
+        if not event.measured.of_bag:
+            _could_not_run(state, event)
         brakes.note_failure(state, bag, event, settled=False)
 
 
-def _could_not_run(state: State, host_id: str, why: str) -> None:
+def _could_not_run(state: State, event: Ended) -> None:
     """Its own word. Again and again without a success, it is believed whatever its record."""
-    book_on_host(state, host_id, why)
-    host = state.hosts[host_id]
+    why, told = f"it could not run a task of bag {event.bag}", event.measured.text
+    book_on_host(state, event.host, why, event.bag, told)
+    host = state.hosts[event.host]
     host.unable += 1
     if host.unable >= MOST_UNABLE:
-        exclude(state, host, why)
+        exclude(state, host, why, event.bag, told)
 
 
 def preempted(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
@@ -148,7 +152,7 @@ def _told(event: Ended, trouble: Trouble) -> str:
     return told
 
 
-def book_on_host(state: State, host_id: str, why: str) -> None:
+def book_on_host(state: State, host_id: str, why: str, bag: int = 0, told: str = "") -> None:
     host = state.hosts.get(host_id)
     if host is None:
         return
@@ -156,7 +160,7 @@ def book_on_host(state: State, host_id: str, why: str) -> None:
     host.booked += 1
     state.out.append(Remember(host.row()))
     if host.probing or _improbable(state, host):
-        exclude(state, host, why)
+        exclude(state, host, why, bag, told)
 
 
 def _improbable(state: State, host: Host) -> bool:
@@ -165,13 +169,14 @@ def _improbable(state: State, host: Host) -> bool:
     return improbable(host.booked, host.booked + host.succeeded, others, others_runs)
 
 
-def exclude(state: State, host: Host, why: str) -> None:
-    """For a time that doubles, never the last host."""
+def exclude(state: State, host: Host, why: str, bag: int = 0, told: str = "") -> None:
+    """For a time that doubles, never the last host. `why` is told to everybody, `told` is not."""
     if host.excluded or fleet.is_last(state, host):
         return
     until = state.now + EXCLUDE_US * 2 ** min(host.exclusions, MOST_DOUBLINGS)
     host.exclusions += 1
     host.why = f"{host.booked} failures booked on it, the last: {why}"
+    host.told = told[:MOST_TOLD]
     fleet.exclude(state, host, until)
-    state.out.append(Exclude(host.id, until, host.why))
+    state.out.append(Exclude(host.id, until, host.why, bag, host.told))
     state.out.append(Remember(host.row()))

@@ -80,6 +80,8 @@ class Exclude(Decision, frozen=True):
     host: str
     until_us: int
     why: str
+    bag: int = 0  # whose task was the last it could not run, if that was it
+    told: str = ""  # and what it said of that, which is for the owner of that bag
 
 
 class PauseBag(Decision, frozen=True):

@@ -33,6 +33,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     exit: int | None = None
     limit: str = ""  # which limit was passed
     text: str = ""  # the last line of stderr, or the error: what makes two failures alike
+    of_bag: bool = False  # the host lacks what this bag alone asks for
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):

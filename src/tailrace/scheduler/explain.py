@@ -224,6 +224,10 @@ def _out(state: State, bag: Bag, attempt: Attempt, now: int) -> str:
     return f"{line}; the host is not connected{wait}."
 
 
+def _why(host: Host) -> str:
+    return f"{host.why}: {host.told}" if host.told else host.why
+
+
 def explain_host(state: State, host: Host, now: int) -> list[str]:
     there = "connected" if host.present else "not connected"
     lines = [
@@ -234,11 +238,11 @@ def explain_host(state: State, host: Host, now: int) -> list[str]:
         lines.append(f"Its machine ends in {max(host.ends_us - now, 0) / 1e6:.0f} s.")
     if host.excluded:
         left, times = _left(host, now), host.exclusions
-        lines.append(f"It is excluded for {left} s more (time {times}), then probed: {host.why}.")
+        lines.append(f"It is excluded for {left} s more (time {times}), then probed: {_why(host)}.")
     elif host.retired:
         lines.append("Its lease is over: it gets no more work, and is told to end.")
     elif host.probing:
-        lines.append(f"It was excluded ({host.why}) and is being probed with one task at a time.")
+        lines.append(f"It was excluded ({_why(host)}) and is being probed with one task at a time.")
     elif host.offer is not None:
         lines.append(f"It waits for work: {_idle(state, host)}.")
     return lines

@@ -81,6 +81,7 @@ class HostRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     excluded_until_us: int = 0  # 0 again once a probe has succeeded
     why: str = ""  # it was excluded
     speed: float = 1.0
+    told: str = ""  # of the task it could not run: not for everybody
 
 
 class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

@@ -236,7 +236,8 @@ class Host:
     __slots__ = (
         "able", "booked", "capacity", "ends_us", "excluded_until_us", "exclusions", "grown", "id",
         "kind", "lease", "live", "offer", "offered", "payer", "plain", "pool", "present", "probe",
-        "probing", "proven", "reliable", "retired", "speed", "succeeded", "unable", "whole", "why",
+        "probing", "proven", "reliable", "retired", "speed", "succeeded", "told", "unable", "whole",
+        "why",
     )  # fmt: skip
 
     def __init__(self, row: HostRow) -> None:
@@ -254,6 +255,7 @@ class Host:
         self.exclusions = row.exclusions
         self.excluded_until_us = row.excluded_until_us
         self.why = row.why
+        self.told = row.told
         self.reliable = True  # as its pool says (kept by `fleet`)
         self.present = False  # has called, and is not silent
         self.able = False  # present, not excluded, and its lease stands (kept by `fleet`)
@@ -275,7 +277,7 @@ class Host:
     def row(self) -> HostRow:
         return HostRow(self.id, self.pool, self.kind, self.whole, self.lease, self.succeeded,
                        self.booked, self.exclusions, self.excluded_until_us, self.why,
-                       self.speed)  # fmt: skip
+                       self.speed, self.told)  # fmt: skip
 
 
 class State:

@@ -291,7 +291,8 @@ class Desk:
         known = self._known(result.attempt)
         if known is None or known[2] != host:
             return None
-        measured = Measured(result.run_us, result.exit, result.limit or "", self._text(result))
+        measured = Measured(result.run_us, result.exit, result.limit or "", self._text(result),
+                            result.of_bag)  # fmt: skip
         return Ended(result.attempt, known[0], known[1], host, result.outcome, measured)
 
     @staticmethod

@@ -221,7 +221,8 @@ class Ledger:
     def _exclude(self, one: Exclude) -> None:
         for bag in self._state.bags.values():
             if bag.runs:
-                body = {"host": one.host, "until_us": one.until_us, "why": one.why}
+                said = f": {one.told}" if one.told and bag.id == one.bag else ""
+                body = {"host": one.host, "until_us": one.until_us, "why": one.why + said}
                 self._tell(bag.id, "excluded", body)
 
     def _brake(self, one: Any) -> None:

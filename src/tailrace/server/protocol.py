@@ -63,6 +63,7 @@ class WorkResult(msgspec.Struct, frozen=True, omit_defaults=True):
     stderr_bytes: Count = 0
     outputs: list[OutputFile] = []
     error: Annotated[str, msgspec.Meta(max_length=MOST_ERROR)] = ""
+    of_bag: bool = False  # the host lacks what this bag alone asks for, such as its folder
 
     def text(self) -> str:
         """What makes two failures alike: the error, or the last line of stderr."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.bag import strategies
 from tailrace.bag.outcome import Outcome
@@ -178,6 +179,7 @@ class StoreReader:
     def hosts(self, of: str | None = None) -> list[HostTold]:
         """What each did for the bags `of` one owner, or for all."""
         work = reading.host_work(self.link, of)
-        return [
-            HostTold(host, work.get(host.row.host, HostWork())) for host in reading.hosts(self.link)
-        ]
+        hosts = reading.hosts(self.link)
+        if of is not None:  # what a task of somebody else said
+            hosts = [replace(host, row=replace(host.row, told="")) for host in hosts]
+        return [HostTold(host, work.get(host.row.host, HostWork())) for host in hosts]

@@ -75,7 +75,7 @@ class Attempt:
             os.chdir(folder)
         except OSError as error:
             text = f"cannot enter the folder {folder}: {error.strerror}"
-            raise spawn.CannotStart("host_failed", None, text) from None
+            raise spawn.CannotStart("host_failed", None, text, of_bag=True) from None
 
     # ---- after --------------------------------------------------------------------------------
 
@@ -94,7 +94,8 @@ class Attempt:
 
     def not_started(self, error: Exception) -> Json:
         if isinstance(error, spawn.CannotStart):
-            return self.failed(error.outcome, error.exit_code, error.text)
+            result = self.failed(error.outcome, error.exit_code, error.text)
+            return dict(result, of_bag=True) if error.of_bag else result
         return self.failed("host_failed", None, f"cannot start it: {error!r}")
 
     def _blank(self) -> Json:

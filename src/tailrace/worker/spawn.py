@@ -40,8 +40,11 @@ Json = Dict[str, Any]
 class CannotStart(Exception):
     """Carries what the result says: outcome, exit code, text."""
 
-    def __init__(self, outcome: str, exit_code: Optional[int], text: str) -> None:
+    def __init__(
+        self, outcome: str, exit_code: Optional[int], text: str, of_bag: bool = False
+    ) -> None:
         super().__init__(text)
+        self.of_bag = of_bag  # this machine lacks what the bag alone asks for
         self.outcome = outcome
         self.exit_code = exit_code
         self.text = text
