@@ -23,9 +23,9 @@ import signal
 import sys
 import time
 from collections import deque
-from typing import Any, Deque, Dict, Mapping, Optional
+from typing import Any, Deque, Dict, List, Mapping, Optional
 
-from . import script, spawn, tree
+from . import ring, script, spawn, tree
 from .attempt import Attempt
 from .begun import Begun
 from .limits import Limits
@@ -53,6 +53,7 @@ class Keeper:
         self._around = Surroundings(capacity)
         self._ring = Ring(os.path.join(folder, "ring"))
         self._scripts = script.Scripts(os.path.join(folder, "scripts"))
+        self._passing: List[str] = []  # folders of batch scripts on their way out
         self._begun = Begun(os.path.join(folder, "begun"))
         self._scratch = os.path.join(folder, "scratch")
         self._terms: Dict[str, Json] = {}
@@ -210,8 +211,7 @@ class Keeper:
             self._around.give_back_gpus(attempt.gpus, attempt.needs)
             slot.give_back_lent()
             self._ring.give_back(slot)
-            if attempt.passing is not None:
-                self._remove(attempt.passing)
+            self._passed(attempt)
             self._outbox.put(attempt.not_started(error))
             return
         self._begun.note(slot.number, attempt.id)
@@ -303,8 +303,7 @@ class Keeper:
             result["outcome"] == "succeeded" and result["outputs"]
         ):
             self._remove(attempt.folder)  # otherwise who takes the outputs does
-        if attempt.passing is not None:
-            self._remove(attempt.passing)
+        self._passed(attempt)
 
     def _result_of(self, attempt: Attempt) -> Json:
         """Its slot can be used again, unless what the task left could not even be read."""
@@ -320,6 +319,21 @@ class Keeper:
     def _note_length(self, bag: str, result: Json) -> None:
         short = result["run_us"] < SHORT_US
         self._short[bag] = min(self._short.get(bag, 0) + 1, SHORT_IN_A_ROW) if short else 0
+
+    def _passed(self, attempt: Attempt) -> None:
+        """The folder of a batch script's own goes with it: mostly at once, as it is empty."""
+        if attempt.passing is None:
+            return
+        try:
+            os.rmdir(attempt.passing)
+        except OSError:
+            self._remove(attempt.passing)
+            self._passing = [*filter(os.path.exists, self._passing[-1000:]), attempt.passing]
+
+    def clear_up(self) -> None:
+        """What was being removed when all below was ended."""
+        for folder in self._passing:
+            ring.remove(folder)
 
     def _remove(self, folder: str) -> None:
         try:
@@ -379,8 +393,10 @@ def main(fd: int, lock_fd: int, folder: str, capacity: Mapping[str, int]) -> Non
     os.set_inheritable(lock_fd, False)
     _allow_open_files(2 * capacity.get("cores", 0) // 1000 + 300)
     code = 0
+    keeper: Optional[Keeper] = None
     try:
-        Keeper(fd, folder, capacity).run()
+        keeper = Keeper(fd, folder, capacity)
+        keeper.run()
     except EOFError:
         pass
     except BaseException as error:  # the tasks must not outlive it, whatever happened
@@ -388,4 +404,6 @@ def main(fd: int, lock_fd: int, folder: str, capacity: Mapping[str, int]) -> Non
         print(f"tailrace worker: the keeper failed: {error!r}", file=sys.stderr, flush=True)
     finally:
         tree.kill_all_below(patience_s=10.0)
+        if keeper is not None:
+            keeper.clear_up()
         os._exit(code)
