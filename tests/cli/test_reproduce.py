@@ -93,7 +93,7 @@ def test_an_attempt_made_by_resume_has_the_environment_of_resume(tmp_path: Path)
 def test_equal_environments_are_kept_once(tmp_path: Path) -> None:
     for mine in ("one", "one", "two", "two"):
         run = tailrace(
-            tmp_path, "run", "--quiet", "--", "printenv MINE # {}", ":::", "a", MINE=mine
+            tmp_path, "run", "--quiet", "--again", "--", "printenv MINE # {}", ":::", "a", MINE=mine
         )
         assert run.code == 0, run.err
     kept = list((tmp_path / ".tailrace/environments").iterdir())

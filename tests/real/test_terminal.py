@@ -79,7 +79,7 @@ def test_tasks_are_sent_in_the_order_of_a_parameter_also_after_a_restart(folder:
             f'command = "echo {{a}} >> sent; sleep 0.3"\norder = "{order}"\n[parameters]\n'
             "a = [3, 1, 5, 2, 4]\n",
         )
-        run = folder.start("run", "--quiet", "--cores", "1", "bag.toml")
+        run = folder.start("run", "--quiet", "--again", "--cores", "1", "bag.toml")
         folder.wait_for(lambda: len((folder.path / "sent").read_text().split()) == 2
                         if (folder.path / "sent").exists() else False)  # fmt: skip
         run.send_signal(signal.SIGINT)

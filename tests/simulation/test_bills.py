@@ -92,17 +92,20 @@ length = "1.2s"
 
 
 class Payer:
-    """Sees only what is told and decided, and keeps its own account of results."""
+    """Sees only what is told and decided, and keeps its own account of results. One that comes
+    after its attempt was given up counts, but is not paid for."""
 
     def __init__(self, billing: Billing) -> None:
         self._billing = billing
+        self._closed: set[int] = set()
         self.paid = 0
 
     def __call__(self, event: Any, decisions: list[Any], now: int) -> None:
+        closed = {one.attempt: one.accepted for one in decisions if isinstance(one, Close)}
         if isinstance(event, Ended) and event.outcome is Outcome.SUCCEEDED:
-            closed = [one for one in decisions if isinstance(one, Close)]
-            if any(one.attempt == event.attempt and one.accepted for one in closed):
+            if closed.get(event.attempt) and event.attempt not in self._closed:
                 self.paid += self._billing.cost(event.measured.run_us)
+        self._closed.update(closed)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
