@@ -115,13 +115,17 @@ def of(schema: Json, schemas: dict[str, Json], depth: int = 0) -> st.SearchStrat
         return st.lists(of(schema["items"], schemas, depth + 1), max_size=2)
     if kind == "object":
         given_ = {k: of(v, schemas, depth + 1) for k, v in schema.get("properties", {}).items()}
+        more = schema.get("additionalProperties")
+        if isinstance(more, dict) and depth <= 5:
+            names = st.text(max_size=5) | st.sampled_from(["cores", "x" * 9_000])
+            return st.dictionaries(names, of(more, schemas, depth + 1), max_size=3)
         must = {k: v for k, v in given_.items() if k in schema.get("required", [])}
         rest = {k: v for k, v in given_.items() if k not in must}
         return st.fixed_dictionaries(must, optional=rest)
     return {
         "integer": st.integers(schema.get("minimum", -3), schema.get("maximum", 2**60)),
         "number": st.floats(0.01, 1e6), "boolean": st.booleans(), "null": st.none(),
-        "string": st.text(max_size=6) | st.sampled_from(["bag 1", "task 1/0", "host x", "lab"]),
+        "string": st.text(max_size=6) | st.sampled_from(["bag 1", "host x", "lab", "x" * 9_000]),
     }.get(kind, ANYTHING)  # fmt: skip
 
 
