@@ -102,9 +102,9 @@ class Payer:
 
     def __call__(self, event: Any, decisions: list[Any], now: int) -> None:
         closed = {one.attempt: one.accepted for one in decisions if isinstance(one, Close)}
-        if isinstance(event, Ended) and event.outcome is Outcome.SUCCEEDED:
-            if closed.get(event.attempt) and event.attempt not in self._closed:
-                self.paid += self._billing.cost(event.measured.run_us)
+        done = isinstance(event, Ended) and event.outcome is Outcome.SUCCEEDED
+        if done and closed.get(event.attempt) and event.attempt not in self._closed:
+            self.paid += self._billing.cost(event.measured.run_us)
         self._closed.update(closed)
 
 
