@@ -187,10 +187,10 @@ page; it takes some minutes.
 
 Where machines die, the recorded run is itself one of many that might have been, with deaths at
 other moments: its makespan is a draw from a range like that of the seeds, so that a median further
-away than 5 % is no fault by itself. But simulated runs lean to be shorter, by two parts in a
-hundred in the mean of those we looked at. We think, but have not measured apart, that this is since
-a machine counts as alive, and works on, until the server hears of its death; under load that takes
-longer. Where one machine is slow, it matters which tasks it has at the end.
+away than 5 % is no fault by itself. In series that we took on a busy machine, simulated runs were
+shorter by two parts in a hundred in the mean. We think, but have not measured apart, that this is
+since a machine counts as alive, and works on, until the server hears of its death; under load that
+takes longer. Where one machine is slow, it matters which tasks it has at the end.
 
 ## With a change
 
