@@ -17,7 +17,7 @@ class Disk:
         self._world = world
 
     def sync(self, path: Path) -> None:
-        """In place of `publishing._sync`: a file before it is moved, or the folder after it."""
+        """In place of `publishing.sync`: a file before it is moved, or the folder after it."""
         self._world.server.step("an output is safe")
         if path.is_file():
             self._world.oracle.publication_begins(int(path.parent.name.removeprefix("a")))

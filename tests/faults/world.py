@@ -183,7 +183,7 @@ def run(
     """One seed, from its beginning to its end. Raises a Violation."""
     with tempfile.TemporaryDirectory(dir=SHM if SHM.is_dir() else None) as folder, listening():
         world = World(seed, Path(folder), parts or Parts(), say, store)
-        sync = mock.patch.object(publishing, "_sync", Disk(world).sync)
+        sync = mock.patch.object(publishing, "sync", Disk(world).sync)
         affordable = mock.patch.object(money, "affordable", world.parts.affordable)
         try:
             with sync, affordable:

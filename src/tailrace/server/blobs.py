@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from tailrace.server.publishing import sync
 from tailrace.worker.blobs import CHUNK, Broken, File, blobs_of, chunks, digest
 from tailrace.worker.filling import PIECE
 
@@ -53,7 +54,7 @@ class Blobs:
             self._write(shared, data)
         if not _linked(shared, held):
             self._write(held, data)
-        _sync(held.parent)
+        sync(held.parent)
 
     def _write(self, target: Path, data: bytes) -> None:
         for folder in (self.folder / "new", target.parent):
@@ -102,7 +103,7 @@ class Blobs:
                 raise FileNotFoundError(f"{giver} has no blob {name}")
             folders[target.parent] = None
         for folder in folders:
-            _sync(folder)
+            sync(folder)
 
     def write_out(self, file: File, holder: str, target: Path) -> None:
         """The whole file, which is on disk when it returns."""
@@ -158,12 +159,4 @@ def _make(folder: Path) -> None:
     if not folder.is_dir():
         _make(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
-        _sync(folder.parent)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync(folder.parent)

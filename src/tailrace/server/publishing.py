@@ -55,12 +55,12 @@ def _move(source: Path, name: str, target: Path) -> None:
             remedy=f"Put the output at its target, {target}, and delete this one.",
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    _sync(file)
+    sync(file)
     _rename(file, target)
-    _sync(target.parent)
+    sync(target.parent)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """A result that is committed must not lose its file to a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -86,9 +86,9 @@ def place(target: Path, write: Callable[[Path], object]) -> None:
     beside = target.with_name(f".{target.name}.part")
     try:
         write(beside)
-        _sync(beside)
+        sync(beside)
         beside.replace(target)
-        _sync(target.parent)
+        sync(target.parent)
     finally:
         beside.unlink(missing_ok=True)  # a disk that was full is not left fuller
 
