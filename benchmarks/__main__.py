@@ -64,7 +64,7 @@ def _headline(facts: machine.Machine) -> str:
     return (
         f"{facts.cores} cores, {facts.memory_gib:g} GiB, {facts.kernel}, Python {facts.python}, "
         f"SQLite {facts.sqlite}, {facts.fsyncs_per_s:,.0f} fsyncs/s, "
-        f"load average {facts.load_before:.1f}"
+        f"{facts.pace:.0f} million additions/s, load average {facts.load_before:.1f}"
     )
 
 

@@ -25,6 +25,7 @@ class Machine(msgspec.Struct, frozen=True):
     fsyncs_per_s: float
     load_before: float
     load_after: float = 0.0
+    pace: float = 0.0
 
 
 def facts(folder: Path) -> Machine:
@@ -37,6 +38,7 @@ def facts(folder: Path) -> Machine:
         python=platform.python_version(),
         sqlite=sqlite3.sqlite_version,
         fsyncs_per_s=fsync_rate(folder),
+        pace=pace(1.0),
         load_before=load(),
     )
 
@@ -61,6 +63,17 @@ def fsync_rate(folder: Path, seconds: float = 1.0) -> float:
             os.fdatasync(file.fileno())
             count += 1
         return count / (time.monotonic() - began)
+
+
+def pace(seconds: float = 0.1) -> float:
+    """Millions of additions a second in this Python: a shared machine is not always as fast, and
+    not every Python is built alike."""
+    step, total, count, began = range(10_000), 0, 0, time.perf_counter()
+    while time.perf_counter() < began + seconds:
+        for each in step:
+            total += each
+        count += len(step)
+    return count / (time.perf_counter() - began) / 1e6
 
 
 def resident_mb(pid: int, field: str = "VmRSS") -> float:

@@ -38,7 +38,8 @@ def _machine(facts: Machine) -> str:
     return (
         f"Measured on {facts.cores} cores ({facts.processor}), {facts.memory_gib:g} GiB of memory, "
         f"{facts.kernel}, Python {facts.python}, SQLite {facts.sqlite}; a page appended and forced "
-        f"to this disk {facts.fsyncs_per_s:,.0f} times a second; load average "
+        f"to this disk {facts.fsyncs_per_s:,.0f} times a second; {facts.pace:.0f} million "
+        f"additions a second in this Python; load average "
         f"{facts.load_before:.1f} before and {facts.load_after:.1f} after."
     )
 

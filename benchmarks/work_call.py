@@ -11,6 +11,7 @@ from statistics import median
 
 from tests.database import Database, why_not
 
+from benchmarks import machine
 from benchmarks.bench import Bench
 from benchmarks.figure import Bar, Figure, alternating, at_least
 from benchmarks.served import Rate, Served
@@ -37,18 +38,25 @@ def _measure(
 ) -> None:
     seconds = 2.0 if bench.quick else 4.0
     rates: dict[int, list[Rate]] = {bundle: [] for bundle in bars}
-    ways = {str(k): partial(_one, bench, k, seconds, rates[k], store) for k in bars}
+    paces: dict[int, list[float]] = {bundle: [] for bundle in bars}
+    ways = {str(k): partial(_one, bench, k, seconds, rates[k], paces[k], store) for k in bars}
     values = alternating(bench.repetitions, ways)
     for bundle, bar in bars.items():
         named = f"{what}, bundles of {bundle}"
-        note = _note(rates[bundle])
+        note = _note(rates[bundle], paces[bundle])
         bench.tell(Figure("work_call", named, "tasks/s", values[str(bundle)], bar, note))
 
 
 def _one(
-    bench: Bench, bundle: int, seconds: float, rates: list[Rate], store: Callable[[], str]
+    bench: Bench,
+    bundle: int,
+    seconds: float,
+    rates: list[Rate],
+    paces: list[float],
+    store: Callable[[], str],
 ) -> float:
     folder = bench.fresh()
+    paces.append(machine.pace())
     with Served(folder, store()) as server:
         server.tell(f"sweep {ENOUGH}")
         rates.append(server.rate(bundle, seconds))
@@ -56,11 +64,12 @@ def _one(
     return rates[-1].tasks_per_s
 
 
-def _note(rates: list[Rate]) -> str:
+def _note(rates: list[Rate], paces: list[float]) -> str:
     commits = median(rate.commits_per_s for rate in rates)
     bundle = median(rate.bundle for rate in rates)
     cpu = median(rate.server_us for rate in rates)
     return (
         f"{commits:,.0f} commits/s, {bundle:.2f} tasks a call, "
-        f"{cpu:,.0f} µs of the server's CPU a task"
+        f"{cpu:,.0f} µs of the server's CPU a task; just before each, the machine made "
+        f"{min(paces):.0f} … {max(paces):.0f} million additions/s"
     )

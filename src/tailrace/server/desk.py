@@ -51,6 +51,7 @@ from tailrace.server.store import Store
 
 SCAN_US = SECOND_US  # how often silence is looked for
 SAME_END_US = 5 * SECOND_US
+Known = tuple[int, int, str]  # bag, index and host of an attempt
 REMIND_US = 2 * SECOND_US  # a worker that still holds what it was told to drop is told again
 
 
@@ -255,12 +256,13 @@ class Desk:
             call.ack.append(result.attempt)
             if result.pickled and not call.trusted:
                 result = self._vetted(result, call.request.pool)
+            known = self._known(result.attempt)
+            if known is None or known[2] != call.request.host:
+                continue
             if result.outcome is Outcome.SUCCEEDED:
-                result = self._arrived(result)
-            event = self._ended(call.request.host, result)
-            if event is not None:
-                self._ledger.reported(result)
-                self._handle(event, now)
+                result = self._arrived(known[0], known[1], result)
+            self._ledger.reported(result)
+            self._handle(_ended(known, result), now)
 
     def _vetted(self, result: WorkResult, pool: str) -> WorkResult:
         """Who unpickles runs whatever its maker put in: only some are believed. That is our rule,
@@ -271,33 +273,20 @@ class Desk:
         why = f"refused: a pickled result of the pool {pool}, which is not trusted"
         return replace(result, outcome=Outcome.LOST, pickled="", value=NULL, error=why)
 
-    def _arrived(self, result: WorkResult) -> WorkResult:
+    def _arrived(self, bag: int, index: int, result: WorkResult) -> WorkResult:
         """Outputs that travel were put here before the result that names them, or it is none. Of a
         task that has its result they may be gone again."""
-        known = self._known(result.attempt)
-        why = "" if known is None else self._content.lacking(known[0], known[1], result)
-        if not why or known is None or self._store.has_result(known[0], known[1]):
+        why = self._content.lacking(bag, index, result)
+        if not why or self._store.has_result(bag, index):
             return result
         return replace(
             result, outcome=Outcome.HOST_FAILED, outputs=[], pickled="", value=NULL, error=why
         )
 
-    def _known(self, number: int) -> tuple[int, int, str] | None:
+    def _known(self, number: int) -> Known | None:
         """Bag, index and host of an attempt sent at some time."""
         live = self.scheduler.state.attempts.get(number)
         return (live.bag, live.index, live.host) if live else self._store.attempt(number)
-
-    def _ended(self, host: str, result: WorkResult) -> Ended | None:
-        known = self._known(result.attempt)
-        if known is None or known[2] != host:
-            return None
-        measured = Measured(result.run_us, result.exit, result.limit or "", self._text(result),
-                            result.of_bag)  # fmt: skip
-        return Ended(result.attempt, known[0], known[1], host, result.outcome, measured)
-
-    @staticmethod
-    def _text(result: WorkResult) -> str:
-        return "" if result.outcome is Outcome.SUCCEEDED else result.text()
 
     def _take_progress(self, request: WorkRequest, now: int) -> None:
         """Only what is new, of what is out there: the journal is spared the rest."""
@@ -447,6 +436,13 @@ class Desk:
         if lease is None:
             return f"lease {request.lease} is over"
         return None if lease.state in STANDING else f"lease {request.lease} is over: {lease.why}"
+
+
+def _ended(known: Known, result: WorkResult) -> Ended:
+    bag, index, host = known
+    text = "" if result.outcome is Outcome.SUCCEEDED else result.text()
+    measured = Measured(result.run_us, result.exit, result.limit or "", text, result.of_bag)
+    return Ended(result.attempt, bag, index, host, result.outcome, measured)
 
 
 def _end(request: WorkRequest, before: HostSeen | None, now: int) -> int | None:

@@ -22,7 +22,8 @@ RESTING = (
     BagPhase.BRAKED,
     BagPhase.PAUSED,
 )
-GLANCE_S = 0.02
+GLANCE_S = 0.02  # while machines end and outputs are moved, of which no news tells
+LOOK_S = 0.5
 
 
 class Embedded(Serving):
@@ -94,7 +95,7 @@ class Embedded(Serving):
                 return BagPhase.PAUSED
             if self.world.fatal.done():
                 self.world.fatal.result()
-            await self.world.news(GLANCE_S)
+            await self.world.news(GLANCE_S if self._ended(number) else LOOK_S)
         return self.world.state.bags[number].phase
 
     def waits_for(self, number: int) -> list[int]:

@@ -157,7 +157,7 @@ class Ledger:
         if result is not None:
             run, code, body = result.run_us, result.exit, encode(result)
             self._closed[end.attempt] = None
-        row = (self._now, end.outcome.value, end.accepted, run, code, body, end.attempt)
+        row = (self._now, end.outcome._value_, end.accepted, run, code, body, end.attempt)
         self._batch.ended.append(row)
 
     def _note_late_reports(self) -> None:
@@ -168,7 +168,7 @@ class Ledger:
                 self._batch.noted.append(row)
 
     def _settle(self, end: Settle) -> None:
-        outcome = end.outcome.value
+        outcome = end.outcome._value_
         self._batch.settled.append((end.bag, end.index, end.attempt, outcome))
         if end.troubled:
             self._troubles[end.bag, end.index] = None

@@ -105,3 +105,4 @@ class Serving:
     def kill(self) -> None:
         """Workers of this machine are not waited for."""
         self._kill = True
+        self.world.stir()

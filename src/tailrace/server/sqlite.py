@@ -6,10 +6,13 @@ WAL with synchronous=FULL: what was committed survives the death of the process 
 from __future__ import annotations
 
 import sqlite3
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
-from tailrace.server.link import Work
+from tailrace.server.link import Row, Work
 
+TOGETHER = 20  # rows in one insertion: a fifth cheaper than one at a time
 EPOCH = "SELECT value FROM meta WHERE key = 'epoch'"
 
 
@@ -24,7 +27,17 @@ class Sqlite(sqlite3.Connection):
 
     def write(self, work: Work) -> None:
         for statement, rows in work:
+            if isinstance(rows, list) and len(rows) >= TOGETHER:
+                rows = self._write_together(statement, rows)
             self.executemany(statement, rows)
+
+    def _write_together(self, statement: str, rows: list[Row]) -> list[Row]:
+        """Many rows in each insertion; those that are left over come back."""
+        several = _of_several(statement)
+        whole = len(rows) // TOGETHER * TOGETHER if several else 0
+        for first in range(0, whole, TOGETHER):
+            self.execute(several, [*chain.from_iterable(rows[first : first + TOGETHER])])
+        return rows[whole:]
 
     def commit(self) -> None:
         self.execute("COMMIT")
@@ -52,6 +65,15 @@ class Sqlite(sqlite3.Connection):
 
     def migrate(self, number: int, text: str) -> None:
         self.executescript(f"BEGIN;\n{text}\nPRAGMA user_version = {number};\nCOMMIT;")
+
+
+@lru_cache
+def _of_several(statement: str) -> str:
+    """The insertion of TOGETHER rows; '' of a statement that does anything else."""
+    head, verb, row = statement.rpartition(" VALUES ")
+    if not verb or row.strip("(?, )"):
+        return ""
+    return f"{head}{verb}{', '.join([row] * TOGETHER)}"
 
 
 def open_for_writing(path: Path | str, synchronous: str) -> Sqlite:

@@ -227,6 +227,11 @@ class World:
         except TimeoutError:
             return
 
+    def stir(self) -> None:
+        """Whoever waits for news looks again."""
+        self._news.set()
+        self._news = asyncio.Event()
+
     # the cycle
 
     def _plan(self) -> None:
@@ -274,8 +279,7 @@ class World:
         if self._fresh:
             self._look_around()
         if batch.feed:
-            self._news.set()
-            self._news = asyncio.Event()
+            self.stir()
 
     def _reply(self, ticket: int, reply: WorkReply) -> None:
         waiting, parked = self._waiting.pop(ticket, None), self._parked.pop(ticket, None)
@@ -330,6 +334,7 @@ class World:
         if not self.fatal.done():
             self.fatal.set_exception(error)
         self.refuse_all()
+        self.stir()
 
     def _refuse_calls(self) -> None:
         answers: list[asyncio.Future[Any]] = [*self._waiting.values(), *self._parked.values()]

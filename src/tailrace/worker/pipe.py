@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any, List
 
-_READ = 1 << 18
+_READ = 1 << 16  # larger ones would be mapped and unmapped each time
 encode = json.JSONEncoder(separators=(",", ":")).encode
 
 

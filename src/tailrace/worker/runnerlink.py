@@ -15,7 +15,7 @@ from .ring import Slot
 from .runner import ANSWER, CALL, FORGET, FUNCTION, ORDER, PERMIT, SETTING
 
 MOST_FUNCTIONS = 8  # that a runner keeps
-_READ = 1 << 18
+_READ = 1 << 16  # larger ones would be mapped and unmapped each time
 _BUFFER = 1 << 20
 # Imported as a module of its own, so that `__main__` is as empty as the caller's functions expect.
 _CODE = """import sys, types
