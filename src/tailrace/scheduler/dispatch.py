@@ -11,7 +11,7 @@ from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
-SUCCEEDED = Outcome.SUCCEEDED  # looked up for every task
+SUCCEEDED, TIMEOUT = Outcome.SUCCEEDED, Alarm.TIMEOUT  # looked up for every task
 FIRST = "first attempt"
 
 
@@ -125,8 +125,10 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
 
 def _set_timeout(state: State, attempt: Attempt, timeout_us: int, host: Host) -> None:
     pool = state.pools.get(host.pool)
-    attempt.timeout_us = max(timeout_us, pool.min_timeout_us if pool else 0)
-    state.timers.set(attempt.sent_us + attempt.timeout_us, Alarm.TIMEOUT, attempt.attempt)
+    if pool is not None and timeout_us < pool.min_timeout_us:
+        timeout_us = pool.min_timeout_us
+    attempt.timeout_us = timeout_us
+    state.timers.set(attempt.sent_us + timeout_us, TIMEOUT, attempt.attempt)
 
 
 def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:

@@ -38,7 +38,7 @@ def ended(state: State, event: Ended) -> None:
     if not host.proven and outcome not in TELLS_NOTHING:
         leases.proven(state, host)
     # One that is wanted is of a task without a result, unless its strategy keeps losers.
-    wanted = attempt.dropping is None and replication is None
+    wanted = attempt.dropping is None and (replication is None or not replication.keeps_losers)
     if not wanted and attempt.index in bag.done:
         dispatch.close(state, attempt.attempt, outcome, accepted=False)
     elif outcome is SUCCEEDED:

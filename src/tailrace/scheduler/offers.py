@@ -30,7 +30,9 @@ def match_one(state: State, host: Host) -> bool:
     before = state.next_attempt
     _serve(state, host)
     for bag in state.replicating.values():
-        if bag.round_open and fleet.admits_pool(bag, host):
+        assert bag.replication is not None
+        wanted = bag.replication.wants(bag, host.reliable)  # seldom: asked first
+        if wanted and bag.round_open and fleet.admits_pool(bag, host):
             _replicate(state, bag, (host,), {})
     return state.next_attempt > before
 
@@ -46,17 +48,16 @@ def _serve(state: State, host: Host) -> None:
             continue
         if place and state.next_attempt > before and admission.is_full(state, host):
             return
-        if bag.round_open and (bag.replication is None or _sends_first(state, bag, host)):
+        replication = bag.replication
+        if bag.round_open and (
+            replication is None or replication.admits_first(state, bag, host.reliable)
+        ):
             count = admission.room_behind(state, bag, host, earlier)
             if count > 0:
                 dispatch.send(state, bag, host, count)
         place += 1
         if place < len(numbers):
             earlier = earlier or (bag.hungry and fleet.slots(bag, host) > 0)
-
-
-def _sends_first(state: State, bag: Bag, host: Host) -> bool:
-    return bag.replication is None or bag.replication.admits_first(state, bag, host.reliable)
 
 
 def _share_out(state: State, bag: Bag, pools: list[str], served: Served) -> None:

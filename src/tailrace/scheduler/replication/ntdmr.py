@@ -111,8 +111,10 @@ class NTDMr(Replication):
             state.supply = True
 
     def settled(self, state: State, bag: Bag, index: int) -> None:
-        self._queued.pop(index, None)
-        self._look(state, bag)
+        if bag.tail_us is None:
+            self._look(state, bag)
+        else:
+            self._queued.pop(index, None)
 
     def sends_again(self, state: State, bag: Bag, index: int, trouble: Trouble) -> bool:
         """In the tail all is ours. One whose last allowed attempt has failed is tried once more
@@ -135,7 +137,7 @@ class NTDMr(Replication):
 
     def _look(self, state: State, bag: Bag) -> None:
         left = bag.terms.count - bag.done.count
-        if left < len(state.able) and bag.tail_us is None and bag.runs:  # seldom: asked first
+        if left < len(state.able) and bag.runs:  # seldom: asked first
             machines = cheap_hosts(state, bag)
             if left < machines:
                 bag.tail_us, bag.tail_hosts = state.now, machines
