@@ -220,10 +220,10 @@ preemption end; the law of the values as seen has it. Taking stops for preemptio
 life, and multiplies what is predicted to be lost. As tasks are short beside the lives, the
 makespan hardly shows it.
 
-A bag is braked when five leased machines of a pool in a row are gone before any task ended on
-them: a pool whose machines die so is usually broken. This one is not. Many of its lives are short,
-50 of them begin together, and the first result comes after 15 minutes. Of the runs that lease,
-{braked} were braked at their beginning; only a user who says go on would bring it to an end.
+A bag is braked when five leased machines of a pool in a row died young, before any task ended on
+them, unless more than that of the pool's machines stand: a pool whose machines die so is usually
+broken. This one is not: many of its lives are short, 50 of them begin together, and the first
+result comes after 15 minutes. Of the runs that lease, {braked} were braked.
 
 ## BLAST
 
