@@ -19,6 +19,7 @@ from tailrace.server.principals import Kind, Principal, Who
 from tailrace.server.protocol import PROTOCOL, REPORTED, WorkRequest, decode_request, encode
 from tailrace.server.routes import Call, Plain, Refused, Route
 from tailrace.server.tokens import Tokens
+from tailrace.server.turnstile import Full, Load
 from tailrace.server.world import Unavailable, World
 
 Scope = MutableMapping[str, Any]
@@ -27,7 +28,6 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 JSON: Headers = [(b"content-type", b"application/json")]
-AGAIN: Headers = [*JSON, (b"retry-after", b"1")]
 WHO_ARE_YOU: Headers = [*JSON, (b"www-authenticate", b"Bearer")]
 UNUSABLE = (
     TailraceError, ValueError, KeyError, ArithmeticError, RecursionError, msgspec.MsgspecError,
@@ -54,22 +54,21 @@ class App:
             else:
                 await self._route(principal, scope, receive, send)
         except Refused as error:
-            headers = {401: WHO_ARE_YOU, 503: AGAIN}.get(error.status, JSON)
+            headers = {401: WHO_ARE_YOU, 503: _again()}.get(error.status, JSON)
             await _answer(send, error.status, encode({"error": str(error)}), headers)
+        except Full as error:
+            await _answer(send, 503, encode({"error": str(error)}), _again(error.after_s))
 
     async def _work(self, principal: Principal, receive: Receive, send: Send) -> None:
-        body = await _body(receive, WORK.most_body)
-        try:
-            request = decode_request(body)
-            deep = [result.attempt for result in request.results if result.too_deep]
-        except (msgspec.MsgspecError, RecursionError) as error:
-            raise Refused(400, str(error)) from None
-        if deep:
-            raise Refused(400, f"the value of attempt {deep[0]} is nested too deep")
-        if any(result.outcome not in REPORTED for result in request.results):
-            raise Refused(400, "an outcome that no worker can report")
-        if request.protocol != PROTOCOL:
-            raise Refused(409, f"this server speaks protocol {PROTOCOL}")
+        self._world.check_room()
+        with self._world.turnstile.load() as load:
+            body = await self._body(receive, WORK.most_body, load)
+            self._world.check_room()  # others may have come while it was on its way
+            await self._see_to(principal, _request(body), receive, send)
+
+    async def _see_to(
+        self, principal: Principal, request: WorkRequest, receive: Receive, send: Send
+    ) -> None:
         try:
             if principal.kind is Kind.POOL or not request.pool:
                 request = self._of_pool(principal, request)
@@ -78,7 +77,7 @@ class App:
             )
         except (Fallen, Unavailable):
             text = encode({"error": self._world.trouble or "abandoned"})
-            await _answer(send, 503, text, AGAIN)
+            await _answer(send, 503, text, _again())
         else:
             await _answer(send, 200, reply)
 
@@ -91,22 +90,48 @@ class App:
             raise Refused(403, f"host {request.host} or its lease is not of pool {pool}")
         return request if request.pool else replace(request, pool=pool)
 
+    async def _body(self, receive: Receive, most: int, load: Load) -> bytes:
+        parts: list[bytes] = []
+        while True:
+            message = await receive()
+            part = message.get("body", b"")
+            load.add(len(part), self._world.loop.time())
+            if load.bytes > most:
+                raise Refused(413, f"the body is too large: at most {most:,} bytes")
+            if not message.get("more_body"):
+                return part if not parts else b"".join([*parts, part])
+            parts.append(part)
+
     async def _route(
         self, principal: Principal | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
         route, path = self._api.routes.find(scope["method"], scope["path"])
         _admit(route, principal)
-        takes = route.raw or route.takes is not None
-        body = await _body(receive, route.most_body) if takes else b""
+        if route.who not in (Who.ANYONE, Who.ADMINS):  # who looks what is wrong is let in
+            self._world.check_room()
+        with self._world.turnstile.load() as load:
+            takes = route.raw or route.takes is not None
+            body = await self._body(receive, route.most_body, load) if takes else b""
+            await self._follow(route, principal, path, scope, body, send)
+
+    async def _follow(
+        self,
+        route: Route,
+        principal: Principal | None,
+        path: dict[str, Any],
+        scope: Scope,
+        body: bytes,
+        send: Send,
+    ) -> None:
         status, headers = 200, JSON
         try:
             call = Call(principal, path, _query(route, scope), _decoded(route, body))  # type: ignore[arg-type]
             answer = await route.handler(call)
         except (Fallen, Unavailable):
-            status, headers = 503, AGAIN
+            status, headers = 503, _again()
             answer = {"error": self._world.trouble or "the server is ending"}
         except TROUBLES as error:
-            status, headers = 503, AGAIN
+            status, headers = 503, _again()
             answer = {"error": f"the store cannot be read: {error}"}
         except UNUSABLE as error:
             raise Refused(400, str(error)) from error
@@ -114,6 +139,25 @@ class App:
             await _answer(send, status, answer.body, [(b"content-type", answer.kind.encode())])
         else:
             await _answer(send, status, encode(answer), headers)
+
+
+def _request(body: bytes) -> WorkRequest:
+    try:
+        request = decode_request(body)
+        deep = [result.attempt for result in request.results if result.too_deep]
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Refused(400, str(error)) from None
+    if deep:
+        raise Refused(400, f"the value of attempt {deep[0]} is nested too deep")
+    if any(result.outcome not in REPORTED for result in request.results):
+        raise Refused(400, "an outcome that no worker can report")
+    if request.protocol != PROTOCOL:
+        raise Refused(409, f"this server speaks protocol {PROTOCOL}")
+    return request
+
+
+def _again(after_s: int = 1) -> Headers:
+    return [*JSON, (b"retry-after", str(after_s).encode())]
 
 
 def _admit(route: Route, principal: Principal | None) -> None:
@@ -136,20 +180,6 @@ def _decoded(route: Route, body: bytes) -> Any:
     if route.raw:
         return body
     return None if route.takes is None else msgspec.json.decode(body, type=route.takes)
-
-
-async def _body(receive: Receive, most: int) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        part = message.get("body", b"")
-        size += len(part)
-        if size > most:
-            raise Refused(413, f"the body is too large: at most {most:,} bytes")
-        if not message.get("more_body"):
-            return part if not parts else b"".join([*parts, part])
-        parts.append(part)
 
 
 def _hang_up(receive: Receive) -> asyncio.Future[None]:

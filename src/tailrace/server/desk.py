@@ -115,8 +115,8 @@ class Desk:
         self._scan_us = now + SCAN_US
         self._restore(store, now)
         self._ledger = Ledger(journal, self._sessions)
-        known = [pool.silent_after_us for pool in pools] if self._sessions else []
-        grace = max(known, default=0)  # a fresh store waits for nobody
+        self._patience_us = max((pool.silent_after_us for pool in pools), default=MOST_WAIT_US)
+        grace = self._patience_us if self._sessions and pools else 0  # a fresh store waits for none
         self._grace_until_us = now + grace
         self._events.append((Restarted(seed, pools, grace), None))
 
@@ -150,6 +150,10 @@ class Desk:
 
     def published(self, attempt: int) -> None:
         self._ledger.published(attempt)
+
+    def excuse(self, now: int) -> None:
+        """Some may have called in vain: none is silent before all could have called again."""
+        self._grace_until_us = max(self._grace_until_us, now + self._patience_us)
 
     # the cycle
 

@@ -17,6 +17,8 @@ def metrics(world: World) -> bytes:
     if world.available:
         for figure in _figures(world.state):
             lines += figure
+        about = "Calls refused because too many came at once, since the start."
+        lines += _gauge("calls_refused", about, {None: world.turnstile.refused})
     return ("\n".join(lines) + "\n").encode()
 
 

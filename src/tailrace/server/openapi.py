@@ -18,7 +18,7 @@ CAUSES = {
     "404": "not there, or another user's",
     "413": "the body is too large",
     "507": "no room on the server's disk",
-    "503": "nothing can be committed just now: ask again",
+    "503": "too many calls, or nothing can be committed just now: ask again",
 }
 
 

@@ -38,6 +38,7 @@ from tailrace.server.porter import Places, Porter
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
 from tailrace.server.store import Store
 from tailrace.server.storeurl import Place
+from tailrace.server.turnstile import LONGEST_S, Turnstile
 from tailrace.server.whereabouts import remember, settle
 
 log = logging.getLogger("tailrace.server")
@@ -117,6 +118,7 @@ class World:
         self._closed = False
         self._planned = False
         self._gathering = Gathering()
+        self.turnstile = Turnstile()
         self._soon: asyncio.TimerHandle | None = None  # the cycle, while it waits for callers
         self._alarm: asyncio.TimerHandle | None = None
         self._news = asyncio.Event()
@@ -190,6 +192,10 @@ class World:
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self.tell, event)
 
+    def check_room(self) -> None:
+        """`Full` where more calls wait than a cycle can see to."""
+        self.turnstile.check(self.loop.time())
+
     async def call(
         self,
         request: WorkRequest,
@@ -204,6 +210,7 @@ class World:
         ticket = self._tickets
         answer = self._waiting[ticket] = self.loop.create_future()
         self._gathering.called(request.host)
+        self.turnstile.came(self.loop.time())
         self._cycle.desk.call(ticket, request, self.clock.now(), trusted=trusted)
         self._plan()
         reply = await answer
@@ -250,9 +257,11 @@ class World:
             return
         began = self.loop.time()
         try:
+            self._excuse(began)
             batch, released = self._cycle.turn(self.clock.now())
             self._gathering.committed(self.loop.time() - began if batch else 0.0)
             self._let_go(batch, released)
+            self.turnstile.cycled(self.loop.time() - began)
             self._set_alarm()
         except CannotCommit as error:
             self._fall(error)
@@ -261,6 +270,11 @@ class World:
             self._fall(error)
         except BaseException as error:  # a fault of our own: end loudly, the tables are whole
             self._die(error)
+
+    def _excuse(self, now: float) -> None:
+        """Nobody is silent whom we may have told to come again."""
+        if now - self.turnstile.refused_at < LONGEST_S:
+            self._cycle.desk.excuse(self.clock.now())
 
     def _let_go(self, batch: Batch, released: Released) -> None:
         for ticket, reply in released.replies:
@@ -341,6 +355,7 @@ class World:
         _refuse(answers)
         self._waiting.clear()
         self._parked.clear()
+        self.turnstile.cycled(0.0)
 
     def refuse_all(self) -> None:
         """Who waits, for an answer or to be heard, learns that it will not come."""

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from .joining import Join
-from .pinned import connect
+from .pinned import connect, seconds
 
 CONNECT_S = 10.0
 SLACK_S = 20.0  # beyond the time the server may keep a call
@@ -108,7 +108,7 @@ class Caller:
                 return Answer(seq, 200, reply, None, "")
             return Answer(seq, None, None, None, "the answer is no JSON object")
         text = data[:200].decode("utf-8", "replace")
-        return Answer(seq, response.status, None, _seconds(response.getheader("Retry-After")), text)
+        return Answer(seq, response.status, None, seconds(response.getheader("Retry-After")), text)
 
     def _path(self) -> str:
         return urlsplit(self._join.url).path + "/api/v1/work"
@@ -142,10 +142,3 @@ def _hang_up(connection: Any) -> None:
             sock.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-
-
-def _seconds(text: Optional[str]) -> Optional[float]:
-    try:
-        return float(text or "")
-    except ValueError:
-        return None

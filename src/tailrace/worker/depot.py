@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from typing import Any, Callable, List, Optional, Tuple
 from urllib.parse import urlsplit
 
 from .blobs import CHUNK, digest
 from .joining import Join
-from .pinned import connect
+from .pinned import connect, seconds
 
 PATIENCE_S = 60.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
@@ -28,6 +29,7 @@ class Depot:
         self._join = join
         self._go_on = go_on
         self._connection: Any = None
+        self._asked_s = 0.0  # to stay away, by the newest answer
         self._room = memoryview(bytearray(CHUNK))  # used again: new memory costs more than reading
 
     def read(self, name: str, whose: str) -> memoryview:
@@ -57,6 +59,7 @@ class Depot:
                 status, data = self._exchange(method, path, body)
             except Exception as error:
                 self.close()
+                self._asked_s = 0.0
                 wrong = str(error) or type(error).__name__
             else:
                 if status == 200:
@@ -64,7 +67,7 @@ class Depot:
                 if status < 500:
                     raise Refused(_words(bytes(data)))
                 wrong = _words(bytes(data))
-            time.sleep(pause)
+            time.sleep(max(pause, self._asked_s * random.uniform(1.0, 1.25)))
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _exchange(self, method: str, path: str, body: Optional[bytes]) -> Tuple[int, memoryview]:
@@ -76,6 +79,7 @@ class Depot:
         self._connection.request(method, above + path, body, head)
         response = self._connection.getresponse()
         data = self._received(response)
+        self._asked_s = seconds(response.getheader("Retry-After")) or 0.0
         if response.will_close:
             self.close()
         return response.status, data

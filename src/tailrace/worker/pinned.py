@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Optional
 from urllib.parse import urlsplit
+
+MOST_RETRY_AFTER_S = 60.0
 
 
 class WrongCertificate(ConnectionError):
@@ -32,6 +34,14 @@ def connect(url: str, pin: str, timeout_s: float) -> Any:
     if pin:
         _check(connection, pin)
     return connection
+
+
+def seconds(retry_after: Optional[str]) -> Optional[float]:
+    """That the server asks a caller to stay away; never so long that it would be forgotten."""
+    try:
+        return min(max(float(retry_after or ""), 0.0), MOST_RETRY_AFTER_S)
+    except ValueError:
+        return None
 
 
 def _context(pinned: bool) -> Any:

@@ -1,0 +1,191 @@
+"""More calls at once than a server can see to: the surplus comes again, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import ask
+from tests.real.served import Server, serving, wait_for
+
+from tailrace.server import turnstile
+from tailrace.server.turnstile import FIRST, Full, Turnstile
+from tailrace.worker.joining import Join
+
+CALLERS = 2 * FIRST + 44
+TRIES = 60
+
+
+class Caller:
+    """A worker that is nothing but its calls; it obeys Retry-After."""
+
+    def __init__(self, name: str, join: Join) -> None:
+        self.name = name
+        self.acked: list[int] = []
+        self.asked_s: list[int] = []  # to stay away
+        self._join = join
+        self._seq = 0
+
+    async def connect(self) -> None:
+        port = int(self._join.url.rpartition(":")[2])
+        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", port)
+        self._send("GET", "/healthz", {})
+        assert (await self._heard())[0] == 200
+
+    def work(self, results: list[dict[str, Any]]) -> None:
+        self._seq += 1
+        body = {
+            "protocol": 1, "host": self.name, "session": 1, "seq": self._seq, "pool": "lab",
+            "kind": "k", "held": [], "capacity": {"cores": 1000}, "results": results, "wait_s": 0,
+        }  # fmt: skip
+        self._send("POST", "/api/v1/work", body)
+
+    async def answered(self, results: list[dict[str, Any]]) -> Any:
+        """As often as it takes."""
+        for _ in range(TRIES):
+            status, headers, reply = await self._heard()
+            if status == 200:
+                return reply
+            assert status == 503 and "more calls" in reply["error"]
+            self.asked_s.append(int(headers["retry-after"]))
+            await asyncio.sleep(self.asked_s[-1] * random.uniform(1.0, 1.25))
+            self.work(results)
+        raise AssertionError(f"{self.name} is never let in")
+
+    async def report(self, reply: Any) -> None:
+        """What it was told to start has succeeded, until there is no more."""
+        while reply["start"]:
+            attempts = [one["attempt"] for one in reply["start"]]
+            results = [{"attempt": one, "outcome": "succeeded"} for one in attempts]
+            self.work(results)
+            reply = await self.answered(results)
+            self.acked += reply["ack"]
+        self._writer.close()
+
+    def _send(self, method: str, path: str, body: Any) -> None:
+        sent = json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self._join.token}"
+        self._writer.write(f"{head}\r\nContent-Length: {len(sent)}\r\n\r\n".encode() + sent)
+
+    async def _heard(self) -> tuple[int, dict[str, str], Any]:
+        async with asyncio.timeout(60):
+            head = (await self._reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+            pairs = (line.split(": ", 1) for line in head[1:] if line)
+            headers = {name.lower(): value for name, value in pairs}
+            data = await self._reader.readexactly(int(headers["content-length"]))
+        return int(head[0].split()[1]), headers, json.loads(data)
+
+
+@contextmanager
+def _held_up(server: Server) -> Iterator[None]:
+    """What is sent meanwhile is all there when it goes on: too much for a machine of any speed."""
+    pid = server.process.pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        wait_for(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "T")
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+async def _storm(server: Server, callers: list[Caller]) -> None:
+    await asyncio.gather(*(caller.connect() for caller in callers))
+    with _held_up(server):
+        for caller in callers:
+            caller.work([])
+        await asyncio.sleep(0)
+    replies = await asyncio.gather(*(caller.answered([]) for caller in callers))
+    await asyncio.gather(*map(Caller.report, callers, replies))
+
+
+def test_the_surplus_of_an_overload_comes_again_and_nothing_is_lost(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        lab, root = server.token("lab", "pool"), server.token("root", "admin")
+        done = ask(tmp_path, "submit", "--", "true", "{}", ":::", *map(str, range(CALLERS)))
+        assert done.code == 0, done.err
+        callers = [Caller(f"host{n}", lab) for n in range(CALLERS)]
+        asyncio.run(_storm(server, callers))
+        refused = [second for caller in callers for second in caller.asked_s]
+        assert len(refused) >= CALLERS - FIRST - 1 and min(refused) >= 1
+        assert f"tailrace_calls_refused {len(refused)}".encode() in _metrics(server, root)
+        acked = sorted(attempt for caller in callers for attempt in caller.acked)
+        assert len(acked) == len(set(acked)) == CALLERS
+        (bag,) = server.ask(root, "GET", "/api/v1/bags")[1]
+        assert (bag["succeeded"], bag["phase"]) == (CALLERS, "finished")
+        late = Caller("late", lab)
+        asyncio.run(_alone(late))
+        assert not late.asked_s
+        assert server.end() == 0
+    with sqlite3.connect(tmp_path / ".tailrace/store.db") as link:
+        stored = link.execute("SELECT attempt FROM results ORDER BY attempt").fetchall()
+        out = link.execute("SELECT attempt FROM attempts WHERE outcome = 'succeeded' ORDER BY 1")
+        assert [one for (one,) in stored] == [one for (one,) in out] == acked
+
+
+def _metrics(server: Server, root: Join) -> bytes:
+    data: bytes = server.ask(root, "GET", "/metrics")[1]
+    return data
+
+
+async def _alone(caller: Caller) -> None:
+    await caller.connect()
+    caller.work([])
+    await caller.answered([])
+
+
+def test_there_is_room_for_as_many_as_a_cycle_can_see_to() -> None:
+    door, now = Turnstile(), 0.0
+
+    def crowd(seconds_each: float) -> int:
+        """As many as are let in, and a cycle that takes its time for each."""
+        let_in = 0
+        with pytest.raises(Full):
+            while True:
+                door.check(now)
+                door.came(now)
+                let_in += 1
+        door.cycled(let_in * seconds_each)
+        return let_in
+
+    assert [crowd(0.0001) for _ in range(4)] == [FIRST, 2 * FIRST, 4 * FIRST, 8 * FIRST]
+    crowd(0.001)
+    assert [crowd(0.001) for _ in range(2)] == [250, 250]
+    door.cycled(10.0)  # nobody waited: it was no call's doing
+    assert crowd(0.001) == 250
+
+
+def test_who_comes_behind_an_old_call_or_in_a_crowd_of_ten_is_told_to_wait() -> None:
+    door = Turnstile()
+    door.came(0.0)
+    door.check(0.5)
+    for second in (1.5, 1.6, 1.7):
+        with pytest.raises(Full) as first:
+            door.check(second)
+    with pytest.raises(Full) as later:
+        door.check(3.0)
+    assert (first.value.after_s, later.value.after_s) == (1, 4)
+    door.cycled(0.1)
+    door.check(3.0)
+
+
+def test_bodies_in_hand_are_bounded_but_one_alone_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turnstile, "MOST_BYTES", 100)
+    door = Turnstile()
+    with door.load() as one:
+        one.add(1000, 0.0)
+        with door.load() as other, pytest.raises(Full):
+            other.add(1, 0.0)
+    with door.load() as other:
+        other.add(100, 0.0)
+    assert door.bytes == 0
