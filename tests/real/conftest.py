@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from tests.real.cluster import KEPT
+from tests.real.slurm import Slurm, missing
 
 TAILRACE = [sys.executable, "-m", "tailrace.cli.main"]
 PATIENCE_S = 120
@@ -182,6 +185,20 @@ def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     yield made
     made.end()
     made.nothing_is_left()
+
+
+@pytest.fixture
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    if missing():
+        pytest.skip(missing())
+    made = Slurm(tmp_path_factory.mktemp("slurm"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()
+        for name in made.names():
+            shutil.rmtree(KEPT / name, ignore_errors=True)
 
 
 def kill(pid: int) -> None:

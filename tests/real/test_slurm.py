@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from tests.real.cluster import KEPT
 from tests.real.conftest import Folder
-from tests.real.slurm import Slurm, missing
+from tests.real.slurm import Slurm
 
 PATIENCE_S = 150
 PILOTS = 20
@@ -38,21 +34,6 @@ order = "listed"
 [parameters]
 n = {{ from = 0, to = {TASKS - 1} }}
 """
-
-
-@pytest.fixture
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    if missing():
-        pytest.skip(missing())
-    made = Slurm(tmp_path_factory.mktemp("slurm"))
-    try:
-        if not made.start():
-            pytest.skip(f"Slurm does not come up here: {made.last_words()}")
-        yield made
-    finally:
-        made.end()
-        for name in made.names():
-            shutil.rmtree(KEPT / name, ignore_errors=True)
 
 
 def test_a_bag_outlives_all_that_happens_to_its_pilots(folder: Folder, slurm: Slurm):

@@ -6,11 +6,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from tests.real.slurm import Slurm, missing
+from tests.real.slurm import Slurm
 
 PATIENCE_S = 120
 ARRAYS = ("1,3,5-7%2", "20-28:4")
@@ -24,19 +22,6 @@ env | grep -E '^(SLURM_JOB_(NUM|CPUS|USER|UID)|SLURM_(SUBMIT_HOST|TASKS_PER|PROC
 srun -n 1 echo a step >&2
 [ "$PWD" = "$SLURM_SUBMIT_DIR" ] && echo "in the folder of submission"
 """
-
-
-@pytest.fixture
-def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
-    if missing():
-        pytest.skip(missing())
-    made = Slurm(tmp_path_factory.mktemp("slurm"))
-    try:
-        if not made.start():
-            pytest.skip(f"Slurm does not come up here: {made.last_words()}")
-        yield made
-    finally:
-        made.end()
 
 
 def test_a_script_leaves_the_same_files_here_and_under_slurm(tmp_path: Path, slurm: Slurm):
