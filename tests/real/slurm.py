@@ -119,9 +119,13 @@ class Slurm:
         return True
 
     def ask(self, *words: str) -> str:
-        done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S
-        )
+        """A controller that is not there has nothing to say."""
+        try:
+            done = subprocess.run(
+                words, env=self.environment, capture_output=True, text=True, timeout=PATIENCE_S
+            )
+        except subprocess.TimeoutExpired:
+            return ""
         return done.stdout
 
     def jobs(self, state: str = "R") -> dict[str, str]:
@@ -165,8 +169,9 @@ class Slurm:
         return found
 
     def end(self) -> None:
-        self.ask("scancel", "--full", "--user=root")
-        self._comes(lambda: len(self.jobs("R,CG")), 0)
+        if self._daemons["slurmctld"].poll() is None:
+            self.ask("scancel", "--full", "--user=root")
+            self._comes(lambda: len(self.jobs("R,CG")), 0)
         for name in reversed(self._daemons):
             daemon = self._daemons[name]
             daemon.send_signal(signal.SIGTERM)
