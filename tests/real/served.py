@@ -74,11 +74,11 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def serving(folder: Path, *words: str) -> Iterator[Server]:
+def serving(folder: Path, *words: str, **env: str) -> Iterator[Server]:
     with open(folder / "log", "ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "tailrace", "serve", "--port", "0", *words],
-            cwd=folder, env=environment({}), stderr=log,
+            cwd=folder, env=environment(env), stderr=log,
         )  # fmt: skip
     try:
         wait_for(lambda: process.poll() is None and alive(folder / ".tailrace"))

@@ -56,7 +56,11 @@ def _here(runs: Path, options: dict[str, Any]) -> list[str]:
     if all(isinstance(pool, CommandPool) for pool in pools):
         return []
     given = [name for name in FLAGS if options[name] is not None]
-    return ["--local", *(word for name in given for word in (f"--{name}", options[name]))]
+    return [
+        "--local",
+        "--inherit",
+        *(word for name in given for word in (f"--{name}", options[name])),
+    ]
 
 
 def _announced(runs: Path, process: subprocess.Popen[bytes]) -> Owner:

@@ -34,6 +34,7 @@ PORT = 8600
 @click.option("--cores", "-j", help="With --local: cores to use; default: all.")
 @click.option("--memory", help="With --local: memory to use; default: nearly all.")
 @click.option("--price", help="With --local: what this machine costs: '0.10 USD/h'.")
+@click.option("--inherit", is_flag=True, help="With --local: tasks get this whole environment.")
 @click.option("--store", metavar="URL", help="Keep runs in this PostgreSQL: postgresql://….")
 @click.option("--until-idle", is_flag=True, help="End when no bag runs any more.")
 @click.option("--log", "form", type=click.Choice(FORMS), default="plain", help="How to log.")
@@ -61,8 +62,9 @@ def command(folder: Path | None, systemd: bool, **options: Any) -> int:
         logging.getLogger("tailrace.serve").warning(door.doubt())
     pools = settings.served_pools(loaded, local=options["local"])
     server = Serving(
-        runs, pools, door, journal=loaded.journal, store=loaded.store, notify=loaded.notify
-    )
+        runs, pools, door, journal=loaded.journal, store=loaded.store, notify=loaded.notify,
+        inherits=options["inherit"],
+    )  # fmt: skip
     return serve(server, pools, until_idle=options["until_idle"])
 
 
@@ -99,7 +101,7 @@ def _door(options: dict[str, Any], runs: Path) -> Door:
 
 def _settings(options: dict[str, Any], runs: Path) -> settings.Settings:
     flags = {name: options[name] for name in ("cores", "memory", "price")}
-    for name, value in flags.items():
+    for name, value in {**flags, "inherit": options["inherit"] or None}.items():
         if value is not None and not options["local"]:
             raise BadInput(f"--{name} without --local", remedy="Add --local: it is about it.")
     return settings.load({**flags, "store": options["store"]}, runs.parent)

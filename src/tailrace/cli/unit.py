@@ -25,7 +25,7 @@ TimeoutStopSec=60
 WantedBy=default.target
 """
 VALUES = ("address", "port", "tls", "url", "cores", "memory", "price", "store")
-FLAGS = ("behind_proxy", "local")
+FLAGS = ("behind_proxy", "local", "inherit")
 
 
 def unit(folder: Path, options: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from typing import IO, NamedTuple
 
+from tailrace.drivers.inherited import without_ours
 from tailrace.errors import ServerError
 
 MOST_SAID = 64 << 10  # of each stream
@@ -57,7 +58,7 @@ def _code(
     try:
         process = subprocess.Popen(
             ["/bin/sh", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=out,
-            stderr=err, start_new_session=True,
+            stderr=err, start_new_session=True, env=without_ours(os.environ),
         )  # fmt: skip
     except OSError as error:
         raise CommandFailed(f"{what}: cannot be run in {folder}: {error.strerror}") from error

@@ -21,6 +21,7 @@ from tailrace.server.answering import Answered, answered
 from tailrace.server.batch import NewBag
 from tailrace.server.blobs import of_user
 from tailrace.server.metrics import metrics
+from tailrace.server.neighbours import Neighbours
 from tailrace.server.openapi import description
 from tailrace.server.principals import Kind, Principal, Who
 from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest, encode
@@ -112,9 +113,11 @@ WORK = Route(
 
 
 class Api:
-    def __init__(self, world: World, tokens: Tokens) -> None:
+    def __init__(self, world: World, tokens: Tokens, neighbours: Neighbours | None = None) -> None:
         self._world = world
         self._tokens = tokens
+        self._neighbours = neighbours
+        self._look_at_neighbours()
         blobs = Storeroom(world).routes()
         self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
 
@@ -335,8 +338,13 @@ class Api:
             raise BadInput("there is one owner, whose secret lies in the folder")
         expires = None if asked.expires_s is None else now + asked.expires_s * 1_000_000
         made = self._tokens.add(asked.kind, asked.name, now, expires, trusted=asked.trusted)
+        self._look_at_neighbours()
         log.info("token of %s %s made by %s", asked.kind, asked.name, call.who)
         return NewToken(made)
+
+    def _look_at_neighbours(self) -> None:
+        if self._neighbours is not None:
+            self._neighbours.look(self._world.clock.now())
 
     async def _revoke_token(self, call: Call) -> Token:
         log.info("token %d revoked by %s", call.path["token"], call.who)

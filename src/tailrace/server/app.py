@@ -15,6 +15,7 @@ from tailrace.server.api import WORK, Api
 from tailrace.server.cycle import Fallen
 from tailrace.server.gate import Gate
 from tailrace.server.link import TROUBLES
+from tailrace.server.neighbours import Neighbours
 from tailrace.server.principals import Kind, Principal, Who
 from tailrace.server.protocol import PROTOCOL, REPORTED, WorkRequest, decode_request, encode
 from tailrace.server.routes import Call, Plain, Refused, Route
@@ -36,11 +37,12 @@ LOCAL = "local"  # the pool of a worker that names none
 
 
 class App:
-    def __init__(self, world: World, token: str) -> None:
+    def __init__(self, world: World, token: str, *, shares_account: bool = False) -> None:
+        """`shares_account`: tasks run under the account of the server."""
         self._world = world
         tokens = Tokens(world.store.link)
         self._gate = Gate(token, tokens, world.clock.now)
-        self._api = Api(world, tokens)
+        self._api = Api(world, tokens, Neighbours(tokens) if shares_account else None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

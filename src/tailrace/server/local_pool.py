@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tailrace.drivers.driver import Driver, Gone
+from tailrace.drivers.inherited import harmless
 from tailrace.drivers.local import LocalDriver
 from tailrace.drivers.rehearsed import RehearsedDriver
 from tailrace.pools.rehearsal import Rehearsal
@@ -34,6 +35,8 @@ class LocalPool(msgspec.Struct, frozen=True):
         place = workers if name == PLAIN and self.rehearsal is None else workers / name
         driver = LocalDriver(place, name, site.here.text(), site.token, gone)
         driver.capacity = self.capacity.arguments()
+        if not site.inherits:
+            driver.environment = harmless(driver.environment)
         kept = Environments(site.folder)
         driver.before_start = lambda lease: kept.keep(lease, driver.environment)
         return driver

@@ -11,6 +11,7 @@ from tailrace.server.app import App
 from tailrace.server.command_pool import AnyPool
 from tailrace.server.door import Door
 from tailrace.server.http import http_server
+from tailrace.server.local_pool import LocalPool
 from tailrace.server.lock import Owner
 from tailrace.server.site import Site
 from tailrace.server.world import Parts, World
@@ -35,7 +36,9 @@ class Serving:
         store: str = "",
         parts: Parts | None = None,
         notify: tuple[str, ...] = (),
+        inherits: bool = True,
     ) -> None:
+        """`inherits`: tasks have all of this process's environment, which is for one's own."""
         self._sock = door.listen()
         self._door = door
         self._pools = pools
@@ -51,6 +54,7 @@ class Serving:
         self.here, self.elsewhere = door.here(port), door.elsewhere(port)
         self.address = self.here.url
         self._token = secrets.token_urlsafe(32)
+        self._inherits = inherits
         self._kill = False
         self._notify = notify
         self._notifying: Notifying | None = None
@@ -60,7 +64,7 @@ class Serving:
         for pool in self._pools:
             world.machines.drivers[pool.terms.name] = pool.driver(self._site())
         world.announce(self._owner())
-        self._http = http_server(App(world, self._token), self._door.certificate)
+        self._http = http_server(self._app(), self._door.certificate)
         self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
         world.begin()
         if self._notify:
@@ -69,11 +73,15 @@ class Serving:
             self._notifying = Notifying(world, self._notify)
         return self
 
+    def _app(self) -> App:
+        local = any(isinstance(pool, LocalPool) for pool in self._pools)
+        return App(self.world, self._token, shares_account=local and self.stays)
+
     def _site(self) -> Site:
         world, port = self.world, self._sock.getsockname()[1]
         return Site(
             world.folder, self.here, self.elsewhere, port, self._token, world.store,
-            world.clock.now(), world.machines.gone,
+            world.clock.now(), world.machines.gone, self._inherits,
         )  # fmt: skip
 
     def _owner(self) -> Owner:

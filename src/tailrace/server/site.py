@@ -19,3 +19,4 @@ class Site(NamedTuple):
     store: Store
     now_us: int
     gone: Gone
+    inherits: bool = True  # its workers have the server's whole environment

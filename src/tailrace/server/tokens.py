@@ -127,6 +127,12 @@ class Tokens:
         doubtful = {one.name for one in held if not one.trusted}
         return sorted({one.name for one in held} - doubtful)
 
+    def users(self, now: int) -> builtins.list[str]:
+        held = (
+            one.name for one in self._known.values() if one.kind is Kind.USER and one.holds(now)
+        )
+        return sorted(set(held))
+
     def _note(self, number: int, now: int) -> None:
         """A store that cannot be written just now is no reason to refuse a call."""
         self._noted[number] = now
