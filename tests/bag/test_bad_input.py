@@ -37,6 +37,14 @@ FAULTS = {
     "a table in env": (SWEEP + "[env]\nA = {b = 1}\n", 5, "env.A", "text or a number"),
     "a bad variable": (SWEEP + '[env]\n"A-B" = 1\n', 5, "A-B", "letters, digits"),
     "a word that is none": ('command = ["x", ["y"]]\n', 1, "a list", "words as texts"),
+    "a value after all values": (
+        'then = "x {a}"\n' + SWEEP,
+        1,
+        "{a} has no value when all",
+        "only {bag} stands",
+    ),
+    "nothing then": ('then = " "\n' + SWEEP, 1, "there is no command", "then = "),
+    "a number then": ('then = ["x", 3]\n' + SWEEP, 1, "then holds 3", "texts in quotes"),
     "no command": ('name = "x"\n', None, "there is no command", "command = "),
     "an empty command": ('command = " "\n', 1, "there is no command", "command = "),
     "missing parameter": (

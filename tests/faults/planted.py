@@ -218,7 +218,7 @@ class PretendsToPublish(Porter):
     """Outputs are said to be at their targets, and stay where they are."""
 
     def carry(self, attempt: int) -> None:
-        self._published(attempt)
+        self._told(attempt, True)
 
 
 class ObeysOldReplies(Agent):

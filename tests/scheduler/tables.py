@@ -8,6 +8,7 @@ import msgspec
 
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.decisions import AnyDecision, Assign, Close, Remember, Reopen, Settle
+from tailrace.scheduler.dispatch import FIRST
 from tailrace.scheduler.rows import AttemptRow, BagRow, HostRow, LeaseRow, Restored, TaskRow
 
 
@@ -38,6 +39,10 @@ class Tables:
     def _sent(self, new: Assign, now: int) -> None:
         assert (new.bag, new.index) not in self.results, "sent, though its result is stored"
         assert new.attempt not in self.attempts, "an attempt's number was used twice"
+        terms = self.bags[new.bag].terms
+        if terms.last and new.index == terms.count - 1 and new.why == FIRST:
+            others = [(new.bag, index) in self.results for index in range(new.index)]
+            assert all(others), "the last task was sent before all others had their result"
         row = AttemptRow(new.attempt, new.bag, new.index, new.host, now, new.timeout_us)
         self.attempts[new.attempt] = row
 

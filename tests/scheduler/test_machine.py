@@ -100,10 +100,12 @@ class AnythingGoes(RuleBasedStateMachine):
         budget=st.sampled_from([{}, {"USD": 0}, {"USD": 700}]),
         grow=st.booleans(),
         seed=st.sampled_from([None, 5]),
+        last=st.booleans(),
     )
     def submit(self, count: int, repeatable: bool, timeout: int | None, retries: int,
                max_failures: int | None, like: int, pools: tuple[str, ...],
-               budget: dict[str, int], grow: bool, seed: int | None) -> None:  # fmt: skip
+               budget: dict[str, int], grow: bool, seed: int | None,
+               last: bool) -> None:  # fmt: skip
         if len(self.stage.tables.bags) >= 3:
             return
         terms: dict[str, Any] = {}
@@ -113,7 +115,8 @@ class AnythingGoes(RuleBasedStateMachine):
         self.stage.submit(
             count, repeatable=repeatable, timeout_us=timeout, max_failures=max_failures,
             retries=Retries(retries, retries, retries, retries, retries), like_failures=like,
-            pools=pools, budget=budget, order_seed=seed, **terms)  # fmt: skip
+            pools=pools, budget=budget, order_seed=seed, last=last and count > 0,
+            **terms)  # fmt: skip
         self._note()
 
     @rule(name=st.sampled_from(NAMES), pool=st.sampled_from(["home", "spot", "paper"]),

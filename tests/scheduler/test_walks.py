@@ -56,9 +56,10 @@ class Walk:
                      "growth": Growth(2.0, {"memory": 8 * GIB}, ("memory",))}  # fmt: skip
         retries = r.randint(0, 3)
         count = r.randint(0, 60)
-        taken = [i for i in range(count) if r.random() < 0.5] if r.random() < 0.4 else []
+        last = count > 0 and r.random() < 0.4
+        taken = [i for i in range(count - last) if r.random() < 0.5] if r.random() < 0.4 else []
         self.stage.submit(
-            count, taken=taken, order_seed=r.choice([None, 3]),
+            count, taken=taken, last=last, order_seed=r.choice([None, 3]),
             timeout_us=r.choice([None, 4 * SECOND]), max_failures=r.choice([None, None, 5]),
             most_running=r.choice([None, None, 2]),
             retries=Retries(retries, retries, retries, retries, retries),

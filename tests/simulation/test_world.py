@@ -287,3 +287,12 @@ def test_the_tail_may_begin_while_a_host_is_filled() -> None:
     dear = Machines(Pool("dear", max=0), 1)
     world = run(cheap, dear, tasks=bag(2, Constant(7.0), replication=Strategy("ntdmr", options)))
     assert world.records[0].succeeded == 2
+
+
+@pytest.mark.parametrize("matching", ["fcfs", "maxmax"])
+def test_the_last_task_of_a_bag_begins_when_all_others_have_ended(matching: str) -> None:
+    """The longest of all, which would else go first."""
+    lengths = Given((10.0, 30.0, 20.0, 50.0))
+    tasks = bag(4, lengths, last=True, matching=Strategy(matching))
+    world = run(pool(3), tasks=tasks)
+    assert [time / 1e6 for time in world.records[0].done] == [10.0, 30.0, 20.0, 80.0]

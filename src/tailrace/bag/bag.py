@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from tailrace.bag import batch
+from tailrace.bag import batch, then
 from tailrace.bag.arrayids import NAME as ARRAY
 from tailrace.bag.chunks import Reading
 from tailrace.bag.command import command_of, variable
@@ -37,6 +37,9 @@ class Bag:
         self.number = number
         self.sweep = Sweep(spec.axes, read_chunk)
         self.count = self.sweep.count if spec.function is None else spec.function.count
+        self.last: int | None = None  # the number of the task that comes when all others are done
+        if spec.then is not None:
+            self.last, self.count = self.count, self.count + 1
         self._items = None if spec.function is None else Items(spec.function, read_chunk)
         self._read_chunk = read_chunk
         self._command = command_of(spec, self.sweep)
@@ -49,6 +52,8 @@ class Bag:
         raw = self.raw(index)
         if self._items is not None:
             return Task(index, {}, item=self._items[index])
+        if index == self.last:
+            return then.task(self.spec, index)
         scope = {**raw, "index": index, "bag": self.spec.name}
         argv, shell = self._command.build(scope)
         return Task(
@@ -69,7 +74,7 @@ class Bag:
         """The parameters as they stand in the command."""
         if not 0 <= index < self.count:
             raise IndexError(f"task {index} of {self.count}")
-        return self.sweep.raw(index) if self._items is None else {}
+        return self.sweep.raw(index) if self._items is None and index != self.last else {}
 
     def scope(self, index: int) -> Scope:
         """All that a placeholder may name."""
@@ -85,6 +90,7 @@ class Bag:
             retries=spec.retries,
             growth=spec.growth,
             order_seed=spec.seed if spec.order == "shuffled" else None,
+            last=self.last is not None,
             repeatable=spec.repeatable,
             timeout_us=spec.timeout_us,
             deadline_us=spec.deadline_us,

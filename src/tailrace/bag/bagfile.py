@@ -26,6 +26,7 @@ from tailrace.bag.starter import name_for
 from tailrace.bag.strategies import Admit, anything
 from tailrace.bag.tables import Origin, Table, read_toml, said
 from tailrace.bag.textfile import read_text
+from tailrace.bag.then import read_then
 from tailrace.errors import BadInput
 
 
@@ -49,7 +50,7 @@ def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit)
     table.take("settings", dict)  # of the machine, not of the bag: read by the command
     unused = table.choice("unused", ("error", "ok"), "error")
     axes_of = read_axes(table, folder)
-    rules, files = read_rules(table, name), read_files(table)
+    rules, files = read_rules(table, name), read_files(table) | read_then(table)
     table.finish()
     words = _command(table, command)
     axes, chunks = axes_of()
@@ -80,7 +81,8 @@ def bag_from_commands(
     """One shell command a line. `settings` as in `load_bag_file`."""
     rows, chunks = read_commands(lines, source)
     table = _flags(settings)
-    rules, files = read_rules(table, Path(source).stem or "commands"), read_files(table)
+    rules = read_rules(table, Path(source).stem or "commands")
+    files = read_files(table) | read_then(table)
     table.finish()
     spec = BagSpec(
         folder=_absolute(folder), source=source, syntax="listed", axes=((rows,),), **rules, **files
@@ -109,7 +111,7 @@ def bag_from_parallel(
     command, axes = read_words(words)
     table = _flags(settings)
     name = name_for(command if isinstance(command, str) else " ".join(command))
-    rules, files = read_rules(table, name), read_files(table)
+    rules, files = read_rules(table, name), read_files(table) | read_then(table)
     table.finish()
     spec = BagSpec(
         folder=_absolute(folder),

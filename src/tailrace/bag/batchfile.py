@@ -26,6 +26,7 @@ from tailrace.bag.spec import BagSpec
 from tailrace.bag.strategies import Admit, anything
 from tailrace.bag.tables import Origin, Table
 from tailrace.bag.textfile import read_text
+from tailrace.bag.then import read_then
 from tailrace.errors import BadInput
 
 _LAUNCHERS = re.compile(r"^[^#\n]*?\b(srun|mpirun|mpiexec|ibrun)\b", re.MULTILINE)
@@ -84,7 +85,7 @@ def load_batch_script(
     flags = {key: value for key, value in settings.items() if value not in (None, ())}
     table = Table(_merged(_keys(asked, numbers), flags), Lines(asked, flags))
     repeatable = bool(table.take("repeatable", bool))
-    rules = read_rules(table, path.name)
+    rules = read_rules(table, path.name) | read_then(table)
     table.finish()
     batch = _batch(path.name, text, asked, numbers, folder, rules)
     spec = BagSpec(

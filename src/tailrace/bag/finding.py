@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
+from tailrace.bag import then
 from tailrace.bag.rows import Rows
 from tailrace.bag.sweep import Place
 from tailrace.bag.tables import near
@@ -22,6 +23,8 @@ _FEW = 10
 
 def find(bag: Bag, text: str) -> int:
     text = text.strip()
+    if text == then.NAME and bag.last is not None:
+        return bag.last
     if re.fullmatch(r"-?\d+", text):
         return _by_number(bag, int(text))
     return _only(bag, _by_values(bag, _wanted(bag, text)), text)

@@ -29,7 +29,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 def moved(old: Bag, new: Bag, numbers: Numbers) -> Numbers:
     """The number of each of these tasks of `old` in `new`; -1: it has none there."""
     found = np.zeros(len(numbers), np.int64)
-    there = np.ones(len(numbers), bool)
+    there = numbers < old.sweep.count  # what comes after all others is never taken over
     for axis in new.spec.axes:
         before = _like(axis, old)
         place = _places(before, axis, old, new)[_digit(old.sweep, before, numbers)]

@@ -76,8 +76,25 @@ class Shuffled:
                 return position
 
 
-def order_of(count: int, seed: int | None, given: array[int] | None) -> Order:
-    """The order of a bag from its terms (`order_seed`) and `Bag.order()`."""
+class Followed:
+    """One more behind all others, whatever their order."""
+
+    def __init__(self, others: Order) -> None:
+        self._others = others
+
+    def __len__(self) -> int:
+        return len(self._others) + 1
+
+    def at(self, position: int) -> int:
+        return self._others.at(position) if position < len(self._others) else position
+
+
+def order_of(
+    count: int, seed: int | None, given: array[int] | None, *, last: bool = False
+) -> Order:
+    """The order of a bag from its terms (`order_seed`, `last`) and `Bag.order()`."""
+    if last and (given is not None or seed is not None):
+        return Followed(order_of(count - 1, seed, given))
     if given is not None:
         return Given(given)
     return Listed(count) if seed is None else Shuffled(count, seed)

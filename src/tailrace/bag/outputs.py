@@ -145,9 +145,10 @@ def _ends(template: Template) -> tuple[str, str]:
 
 
 def _compare(bag: Bag, targets: list[Template]) -> None:
-    if bag.count * len(targets) > MOST_COMPARED:
+    if bag.sweep.count * len(targets) > MOST_COMPARED:
         raise BadInput(
-            f"{targets[0].text!r} does not tell {bag.count:,} tasks apart, as far as can be seen",
+            f"{targets[0].text!r} does not tell {bag.sweep.count:,} tasks apart, "
+            "as far as can be seen",
             remedy=f"name each parameter, with / between, or {{index}}{_hint(bag, targets[0])}",
         )
     seen: dict[str, int] = {}
@@ -164,7 +165,7 @@ def _compare(bag: Bag, targets: list[Template]) -> None:
 
 
 def _targets(bag: Bag, targets: list[Template]) -> Iterator[tuple[int, str, Template]]:
-    for index in range(bag.count):
+    for index in range(bag.sweep.count):
         scope = bag.scope(index)
         for template in targets:
             yield index, template.render(scope), template

@@ -26,6 +26,7 @@ class Overview(msgspec.Struct, frozen=True):
     axes: tuple[str, ...]  # one line each: "alpha: 3 values: 0.1, 0.2, 0.5"
     first: tuple[str, ...]  # up to three commands
     last: str  # empty when the first ones are all
+    then: str
     needs: str
     limits: str
     retries: str
@@ -57,6 +58,7 @@ def describe(bag: Bag) -> Overview:
         axes=tuple(_axis(axis) for axis in spec.axes),
         first=first,
         last=bag.task(bag.count - 1).text() if bag.count > _FIRST else "",
+        then="nothing" if bag.last is None else f"task {bag.last}, when all others are done",
         needs=needs.describe(spec.needs),
         limits=_limits(spec),
         retries=", ".join(

@@ -44,6 +44,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     axes: tuple[Axis, ...] = ()
     function: Function | None = None  # a bag of calls has no command
     batch: Batch | None = None  # with the syntax "batch": the script, and `command` its words
+    then: str | tuple[str, ...] | None = None  # a command, once all tasks have their result
     env: dict[str, str] = {}
     needs: dict[str, int] = msgspec.field(default_factory=ONE_CORE.copy)
     limits: Limits = Limits()

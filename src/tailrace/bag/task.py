@@ -33,6 +33,7 @@ class Task(msgspec.Struct, frozen=True):
     outputs: tuple[Output, ...] = ()
     item: bytes | None = None  # of a call; exactly one of argv, shell and item is set
     printed: Printed | None = None
+    last: bool = False  # in the bag's folder, when all others have their result
 
     def text(self) -> str:
         """The command as one would type it."""

@@ -64,6 +64,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     retries: Retries = Retries()
     growth: Growth | None = None
     order_seed: int | None = None  # a seeded permutation; None: as listed, or as given
+    last: bool = False  # its last task is sent when all others have their result
     repeatable: bool = True  # two attempts of one task may run at once
     timeout_us: int | None = None  # of an attempt
     deadline_us: int | None = None  # of the bag, from its submission

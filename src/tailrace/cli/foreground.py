@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tailrace.bag import then
 from tailrace.bag.bag import Bag
 from tailrace.errors import BadInput
 from tailrace.quantities import show_size
@@ -31,7 +32,7 @@ class Foreground:
         self._task = content.task(index)
         self._terms = content.shared()
         self._attempt = attempt
-        self._staged = content.spec.files == "staged"
+        self._staged = content.spec.files == "staged" and not self._task.last
         self._room = Path(tempfile.mkdtemp(prefix=f"tailrace-{bag}-{index}-"))
         self.folder = self._enter(self._terms["folder"])
         self.ended = ""
@@ -60,6 +61,10 @@ class Foreground:
             raise BadInput(f"its inputs cannot be laid out: {said}", remedy=remedy) from error
         return folder
 
+    def tell_failed(self, count: int) -> None:
+        """To the task that comes when all others are done."""
+        self._task = then.with_failed(self._task, count)
+
     def run(self) -> int:
         """Waits for its end; Ctrl-C reaches the task, and we outlive it to tell."""
         began = time.monotonic()
@@ -82,7 +87,7 @@ class Foreground:
         if self._task.shell is not None:
             path, argv = spawn.SHELL, ["sh", "-c", self._task.shell]
         else:
-            argv = [*self._script(env), *(self._task.argv or ())[bool(self._terms.get("script")) :]]
+            argv = [*self._script(env), *(self._task.argv or ())[self._is_script :]]
             path = self._find(argv[0], env.get("PATH", os.defpath))
         try:
             return subprocess.Popen(argv, executable=path, env=env, cwd=self.folder)
@@ -91,11 +96,15 @@ class Foreground:
 
     def _script(self, env: dict[str, str]) -> list[str]:
         """Of a batch job, with its surroundings; its output comes to the terminal."""
-        if "script" not in self._terms:
+        if not self._is_script:
             return []
         path = script.Scripts(str(self._room)).path_of(self._terms["script"])
         script.surround(env, path)
         return [path]
+
+    @property
+    def _is_script(self) -> bool:
+        return "script" in self._terms and not self._task.last
 
     def _find(self, name: str, search: str) -> str:
         """From the task's folder, as the worker looks."""

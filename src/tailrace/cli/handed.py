@@ -56,6 +56,7 @@ OPTIONS = (
     click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending)."),
     click.option("--matching", help="Who gets the next task: fcfs, random, fjbcr, maxmax, minmax."),
     click.option("--replication", help="Attempts beside slow ones: wqr, or 'ntdmr,n=2,t_s=60'."),
+    click.option("--then", metavar="CMD", help="Once, when all tasks have their result."),
     click.option("--repeatable", is_flag=True, default=None, help="Two attempts may run at once."),
     click.option("--budget", help="All that may be spent: '20 USD'."),
     click.option("--deadline", help="When it should be done, from now: 2h. Shown, not enforced."),
@@ -175,7 +176,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         if options[f"{name}_limit"]
     }
     names = ("name", "timeout", "max_failures", "most_running", "order", "budget", "deadline")
-    settings = {name: options[name] for name in (*names, "repeatable")}
+    settings = {name: options[name] for name in (*names, "repeatable", "then")}
     settings |= {name: _strategy(name, options[name]) for name in ("matching", "replication")}
     if limits:
         settings["limits"] = limits

@@ -55,6 +55,8 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     yield "files", overview.files
     yield from _listed("inputs", overview.inputs)
     yield from _listed("outputs", overview.outputs)
+    if overview.then != "nothing":
+        yield "then", overview.then
     yield "needs", overview.needs
     yield "limits", overview.limits
     yield "retries", overview.retries

@@ -47,6 +47,9 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
         say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
         env = _environment(here, last) if not current_env else os.environ
         run = Foreground(content, facts.bag, index, last.attempt if last else 0, env)
+        if index == content.last:
+            failed = [task for task, _, _ in reading.failed(here.link, facts.bag)]
+            run.tell_failed(sum(task < index for task in failed))
     say(f"in {run.folder}")
     _tell_limits(content)
     code = run.run()

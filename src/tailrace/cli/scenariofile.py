@@ -287,6 +287,8 @@ def _rules(terms: Terms) -> Iterator[str]:
         yield _line("max_failures", terms.max_failures)
     if terms.most_running is not None:
         yield _line("most_running", terms.most_running)
+    if terms.last:
+        yield _line("last", "true", "the last task waits for all others: `then`")
     yield from _strategies(terms)
 
 

@@ -129,7 +129,8 @@ def bag_submitted(state: State, event: BagSubmitted) -> None:
     if event.bag in state.bags:
         return
     taken = 0 if event.taken is None else Bits(event.terms.count, event.taken).count
-    row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now, arrived=event.arrived,
+    arrived = event.terms.count - 1 if event.terms.last else event.arrived
+    row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now, arrived=arrived,
                  taken=taken)  # fmt: skip
     bag = state.bags[event.bag] = Bag(row, event.permutation, event.taken)
     strategies.equip(bag)
@@ -137,6 +138,8 @@ def bag_submitted(state: State, event: BagSubmitted) -> None:
         rounds.begin(state, bag)
     state.out.append(Remember(row))
     fleet.opened(state, bag)
+    if event.terms.last and dispatch.others_are_done(bag):
+        dispatch.call_last(state, bag)
     if bag.done.count == event.terms.count:
         dispatch.finish(state, bag)
 
@@ -144,6 +147,8 @@ def bag_submitted(state: State, event: BagSubmitted) -> None:
 def tasks_arrived(state: State, event: TasksArrived) -> None:
     bag = state.bags.get(event.bag)
     if bag is None or not bag.fresh.arrived < event.arrived <= bag.terms.count:
+        return
+    if bag.terms.last:  # whose last task comes when all others are done
         return
     bag.fresh.arrive(event.arrived)
     state.out.append(Remember(bag.row()))
@@ -156,7 +161,7 @@ def bag_changed(state: State, event: BagChanged) -> None:
     if bag is None:
         return
     if event.change is Change.RETRY:
-        for index in event.tasks:
+        for index in sorted(event.tasks):
             dispatch.reopen(state, bag, index)
     if event.change in (Change.RESUME, Change.RETRY):
         resume(state, bag)
@@ -237,7 +242,7 @@ def host_silent(state: State, event: HostSilent) -> None:
     fleet.leave(state, host)
     for attempt in list(host.live.values()):
         bag = state.bags[attempt.bag]
-        if bag.terms.repeatable or attempt.index in bag.done:
+        if bag.repeats(attempt.index) or attempt.index in bag.done:
             endings.ended(state, _end_of(attempt, Outcome.LOST))
 
 

@@ -190,6 +190,8 @@ def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -
         _drop_losers(state, bag, index)
     if outcome is not SUCCEEDED:
         _note_failed(bag, index)
+    if bag.terms.last and not bag.is_last(index) and others_are_done(bag):
+        call_last(state, bag)
     if done.count == bag.terms.count:
         finish(state, bag)
     elif outcome is not SUCCEEDED:
@@ -218,6 +220,37 @@ def finish(state: State, bag: Bag) -> None:
     fleet.closed(state, bag)
 
 
+def others_are_done(bag: Bag) -> bool:
+    """All tasks have a result but the last, which may have one already."""
+    last = bag.terms.count - 1
+    return bag.done.count - (last in bag.done) == last
+
+
+def call_last(state: State, bag: Bag) -> None:
+    """All others have their result. If one of them was tried again, it must look at all anew."""
+    last = bag.terms.count - 1
+    _replicate_no_more(state, bag)
+    if bag.fresh.arrived <= last:
+        bag.fresh.arrive(last + 1)
+        state.out.append(Remember(bag.row()))
+        if bag.runs:
+            fleet.queue(state, bag)
+    elif last in bag.done:
+        _open_again(state, bag, last, "the others have changed since")
+    else:
+        for attempt in bag.live.get(last, ()):
+            drop(state, attempt, Outcome.CANCELLED, "the others have changed since it began")
+
+
+def _replicate_no_more(state: State, bag: Bag) -> None:
+    """Nothing is left to replicate: the last task runs once at a time."""
+    bag.replication = None
+    state.replicating.pop(bag.id, None)
+    for index, attempts in bag.live.items():
+        for attempt in attempts if index in bag.done and not bag.is_last(index) else ():
+            drop(state, attempt, Outcome.CANCELLED, f"task {index} has its result")
+
+
 def requeue(
     state: State, bag: Bag, index: int, trouble: Trouble, why: str, avoid: tuple[str, ...] = ()
 ) -> None:
@@ -238,15 +271,22 @@ def remember(state: State, bag: Bag, index: int, trouble: Trouble) -> None:
 
 
 def reopen(state: State, bag: Bag, index: int) -> None:
+    """A failed one. The last is called when the others are done, if some are open again."""
     if not bag.failed.size or not 0 <= index < bag.failed.size or index not in bag.failed:
         return
+    if not bag.is_last(index) or others_are_done(bag):
+        _open_again(state, bag, index, "its owner asked to try it again")
+
+
+def _open_again(state: State, bag: Bag, index: int, why: str) -> None:
     bag.take_out()
-    bag.failed.remove(index)
+    if bag.failed.size:
+        bag.failed.remove(index)
     bag.done.remove(index)
     state.out.append(Reopen(bag.id, index))
     trouble = bag.troubles[index] = Trouble()
     trouble.expired = tuple(one.attempt for one in bag.live.get(index, ()) if one.expired)
-    requeue(state, bag, index, trouble, "its owner asked to try it again")
+    requeue(state, bag, index, trouble, why)
 
 
 def close(state: State, attempt: int, outcome: Outcome, *, accepted: bool) -> None:

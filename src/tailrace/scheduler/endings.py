@@ -138,7 +138,7 @@ def timed_out(state: State, number: int) -> None:
     if attempt is None or attempt.dropping is not None or attempt.expired:
         return
     bag = state.bags[attempt.bag]
-    if bag.terms.repeatable and attempt.index not in bag.done:
+    if bag.repeats(attempt.index) and attempt.index not in bag.done:
         _expire(state, bag, attempt)
     else:
         dispatch.drop(state, attempt, Outcome.EXPIRED, "its time-out passed")

@@ -186,6 +186,9 @@ def explain_task(state: State, bag: Bag, index: int, now: int) -> list[str]:
     elif index in bag.requeue.waiting:
         why = trouble.why if trouble else ""
         lines.append(f"The task waits for another attempt{_where(state, bag, index)}: {why}.")
+    elif bag.is_last(index) and index not in bag.live and bag.fresh.arrived <= index:
+        left = bag.terms.count - 1 - bag.done.count
+        lines.append(f"The task is sent when all others have their result: {left} have none yet.")
     elif index not in bag.live:
         lines.append(f"The task was never sent; {bag.unsent} tasks of the bag wait.")
     if index not in bag.done and index not in bag.live and not bag.runs:
@@ -220,7 +223,9 @@ def _out(state: State, bag: Bag, attempt: Attempt, now: int) -> str:
     line += progress.describe(attempt, now)
     if state.hosts[attempt.host].present:
         return f"{line}."
-    wait = "" if bag.terms.repeatable else ", and no second one is sent while it may still run"
+    wait = (
+        "" if bag.repeats(attempt.index) else ", and no second one is sent while it may still run"
+    )
     return f"{line}; the host is not connected{wait}."
 
 

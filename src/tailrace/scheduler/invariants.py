@@ -70,7 +70,7 @@ def _check_live(bag: Bag, index: int, attempts: tuple[Attempt, ...]) -> None:
     keeps_losers = bag.replication is not None and bag.replication.keeps_losers
     if index in bag.done and not keeps_losers:
         _hold(not wanted, f"bag {bag.id}: task {index} is done, yet an attempt is wanted")
-    if not bag.terms.repeatable:
+    if not bag.repeats(index):
         _hold(len(attempts) <= 1, f"bag {bag.id}: two attempts of task {index} at once")
     fresh = [a for a in wanted if not a.expired]
     _hold(

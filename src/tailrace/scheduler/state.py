@@ -135,7 +135,8 @@ class Bag:
         self.why = row.why
         self.submitted_us = row.submitted_us
         self.ended_us = row.ended_us
-        self.order: Order = order_of(terms.count, terms.order_seed, _numbers(permutation))
+        numbers = _numbers(permutation)
+        self.order: Order = order_of(terms.count, terms.order_seed, numbers, last=terms.last)
         self.taken = row.taken
         self.matching: Matching  # both are given by `strategies`
         self.replication: Replication | None = None
@@ -171,13 +172,24 @@ class Bag:
 
     def _never_sent(self, row: BagRow, ranked: bool) -> Fresh:
         if not row.taken:
-            return fresh(self.order, row.arrived, ranked=ranked)
+            return fresh(self.order, row.arrived, ranked=ranked and not row.terms.last)
         leap = self.done.next_clear if isinstance(self.order, Listed) else None
-        return Scattered(self.order, row.taken, self.is_known, leap)
+        found = Scattered(self.order, row.taken, self.is_known, leap)
+        found.arrive(row.terms.count if row.arrived is None else row.arrived)
+        return found
 
     def is_known(self, index: int) -> bool:
         """It was sent, or has its result from an earlier bag."""
         return index in self.done or index in self.live or index in self.troubles
+
+    def is_last(self, index: int) -> bool:
+        """It waits for all others."""
+        return self.terms.last and index == self.terms.count - 1
+
+    def repeats(self, index: int) -> bool:
+        """May two attempts of this task run at once? The last one runs where the others left what
+        they made, and would get in its own way."""
+        return self.terms.repeatable and not self.is_last(index)
 
     @property
     def runs(self) -> bool:

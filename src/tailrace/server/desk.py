@@ -39,6 +39,7 @@ from tailrace.server.batch import Batch, NewBag
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
 from tailrace.server.lives import apart
+from tailrace.server.moving import Moving
 from tailrace.server.orders import Content, Orders
 from tailrace.server.protocol import (
     NULL,
@@ -114,7 +115,7 @@ class Desk:
         self._sessions: dict[str, Session] = {}
         self._scan_us = now + SCAN_US
         self._restore(store, now)
-        self._ledger = Ledger(journal, self._sessions)
+        self._ledger = Ledger(journal, self._sessions, Moving(store.moving()))
         self._patience_us = max((pool.silent_after_us for pool in pools), default=MOST_WAIT_US)
         grace = self._patience_us if self._sessions and pools else 0  # a fresh store waits for none
         self._grace_until_us = now + grace
@@ -154,6 +155,9 @@ class Desk:
     def excuse(self, now: int) -> None:
         """Some may have called in vain: none is silent before all could have called again."""
         self._grace_until_us = max(self._grace_until_us, now + self._patience_us)
+
+    def not_published(self, attempt: int) -> None:
+        self._ledger.stuck(attempt)
 
     # the cycle
 
@@ -345,7 +349,10 @@ class Desk:
         live = self.scheduler.state.hosts[call.request.host].live
         if self._stop(call.request) is not None:
             return True
-        if any(number not in call.held for number in live) or self._is_renewed(call.request):
+        early = self._ledger.is_early
+        if any(number not in call.held and not early(one) for number, one in live.items()):
+            return True
+        if self._is_renewed(call.request):
             return True
         told = self._sessions[call.request.host].told
         return any(now >= told.get(number, 0) + REMIND_US for number in self._to_drop(call))
@@ -401,7 +408,8 @@ class Desk:
             return
         host, held = call.request.host, call.held
         live = self.scheduler.state.hosts[host].live
-        call.start = [one for one in live.values() if one.attempt not in held and not one.dropping]
+        new = [one for one in live.values() if one.attempt not in held and not one.dropping]
+        call.start = [one for one in new if not self._ledger.is_early(one)]
         if call.start:
             self._ledger.answered(host, call.request.seq)
 

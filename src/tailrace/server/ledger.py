@@ -26,8 +26,9 @@ from tailrace.scheduler.decisions import (
 from tailrace.scheduler.events import AnyEvent
 from tailrace.scheduler.journal import Page, encode_page
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
-from tailrace.scheduler.state import State
+from tailrace.scheduler.state import Attempt, State
 from tailrace.server.batch import Batch, NewBag
+from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult
 from tailrace.server.tally import failure, tally
 
@@ -39,8 +40,12 @@ DriverCall = Acquire | Renew | Release
 
 
 class Ledger:
-    def __init__(self, journal: bool, sessions: Mapping[str, Session]) -> None:
+    def __init__(
+        self, journal: bool, sessions: Mapping[str, Session], moving: Moving | None = None
+    ) -> None:
         self._journal = journal
+        self._moving = moving or Moving()
+        self._stuck: list[int] = []
         self._sessions = sessions
         self._driver: list[DriverCall] = []
         self._publications: list[int] = []
@@ -66,7 +71,21 @@ class Ledger:
         """A new cycle; what was published since the last is booked with it."""
         self._begin(now, state, opening)
         self._batch.published = [(attempt,) for attempt in self._published]
+        for attempt in (*self._published, *self._stuck):
+            self._arrived(self._moving.end(attempt))
         self._published.clear()
+        self._stuck.clear()
+
+    def _arrived(self, bag: int | None) -> None:
+        """The last task of the bag may begin, if it is out."""
+        state = self._state.bags.get(bag or 0)
+        if state is not None and state.terms.last:
+            out = state.live.get(state.terms.count - 1, ())
+            self._touched.update(dict.fromkeys(attempt.host for attempt in out))
+
+    def is_early(self, attempt: Attempt) -> bool:
+        """It is to find what the others made, which is on its way there."""
+        return attempt.bag in self._moving and self._state.bags[attempt.bag].is_last(attempt.index)
 
     def _begin(self, now: int, state: State, opening: Page | None) -> None:
         self._now, self._state = now, state
@@ -95,10 +114,14 @@ class Ledger:
     def published(self, attempt: int) -> None:
         self._published.append(attempt)
 
+    def stuck(self, attempt: int) -> None:
+        """Its outputs cannot be moved now: nobody waits for them."""
+        self._stuck.append(attempt)
+
     @property
     def unwritten(self) -> bool:
-        """Something was published that the tables do not know of yet."""
-        return bool(self._published)
+        """Something was published that the tables do not know of yet, or will not be."""
+        return bool(self._published or self._stuck)
 
     def enter(self, event: AnyEvent, decisions: list[AnyDecision]) -> None:
         if self._journal:
@@ -178,6 +201,7 @@ class Ledger:
             self._failures.setdefault(end.bag, []).append((end.index, *failure(end, result)))
         elif result is not None and result.outputs:
             self._batch.unpublished.append((end.attempt,))
+            self._moving.begin(end.bag, end.attempt)
             self._publications.append(end.attempt)
 
     def _reopen(self, one: Reopen) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tailrace.bag import then
 from tailrace.bag.task import Input, Task
 from tailrace.pools.terms import Pool, is_below
 from tailrace.scheduler.state import Attempt, State
@@ -32,8 +33,10 @@ class Orders:
         self._pools = pools
 
     def start(self, attempt: Attempt, state: State) -> Start:
-        task = self._content.task(attempt.bag, attempt.index)
-        trouble = state.bags[attempt.bag].troubles.get(attempt.index)
+        task, bag = self._content.task(attempt.bag, attempt.index), state.bags[attempt.bag]
+        trouble = bag.troubles.get(attempt.index)
+        if task.last:
+            task = then.with_failed(task, bag.failed.count)
         return Start(
             attempt.attempt,
             attempt.bag,
@@ -48,6 +51,7 @@ class Orders:
             trouble.needs if trouble else None,
             msgspec.to_builtins(trouble.limits) if trouble and trouble.limits else None,
             task.printed,
+            task.last,
         )
 
     def _inputs(self, task: Task, pool: str) -> list[Any]:

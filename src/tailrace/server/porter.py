@@ -36,7 +36,7 @@ class Porter:
         store: Store,
         contents: Contents,
         places: Places,
-        published: Callable[[int], None],
+        carried: Callable[[int, bool], None],
         thread: Executor,
     ) -> None:
         self._store = store
@@ -44,7 +44,7 @@ class Porter:
         self._scratch = places.scratch
         self._places = places
         self._blobs = Blobs(places.blobs)
-        self._published = published
+        self._told = carried  # whether they are there now
         self._thread = thread
         self._carried: dict[int, None] = {}
         self.failed: dict[int, str] = {}  # attempts whose outputs could not be moved, and why
@@ -98,10 +98,10 @@ class Porter:
         error = done.exception()
         if error is None:
             self.failed.pop(attempt, None)
-            self._published(attempt)
         else:
             self.failed[attempt] = str(error)
             log.error("%s", error)
+        self._told(attempt, error is None)
 
     def close(self) -> None:
         self._thread.shutdown()

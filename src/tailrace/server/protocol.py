@@ -123,6 +123,7 @@ class Start(msgspec.Struct, frozen=True, omit_defaults=True):
     needs: dict[str, int] | None = None
     limits: dict[str, int] | None = None
     printed: Printed | None = None
+    last: bool = False  # in the bag's folder, however the others ran
 
 
 class WorkReply(msgspec.Struct, frozen=True):

@@ -119,6 +119,11 @@ class Store:
     def unpublished(self) -> list[int]:
         return [row[0] for row in self.link.execute("SELECT attempt FROM unpublished")]
 
+    def moving(self) -> list[tuple[int, int]]:
+        """The same, each with its bag before it."""
+        query = "SELECT bag, attempt FROM unpublished JOIN attempts USING (attempt)"
+        return [(bag, attempt) for bag, attempt in self.link.execute(query)]
+
     def restored(self) -> Restored:
         return restored(self.link)
 

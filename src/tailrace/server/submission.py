@@ -47,6 +47,7 @@ def checked(asked: Submission, who: Principal, pools: tuple[Pool, ...] = ()) -> 
     spec = asked.spec
     _check_budget(spec, pools)
     _check_files(spec, who)
+    _check_then(spec)
     _check_numbers(spec)
     if spec.function is not None:
         return _checked_calls(asked, spec.function)
@@ -70,6 +71,19 @@ def _check_files(spec: BagSpec, who: Principal) -> None:
             "its files did not come along: it names no catalogue of them",
             remedy="`tailrace submit` sends them; this client may be an older one.",
         )
+
+
+def _check_then(spec: BagSpec) -> None:
+    words = (spec.then,) if isinstance(spec.then, str) else spec.then or ()
+    if spec.then is None:
+        return
+    if spec.catalogue is not None:
+        raise BadInput(
+            "`then` would not find the outputs: the files of this bag travel, and lie here",
+            remedy="Take `then` out of the bag; `tailrace fetch` the outputs, and run it there.",
+        )
+    if spec.function is not None or not any(words) or any("\0" in word for word in words):
+        raise BadInput("`then` is a command for a bag of commands")
 
 
 def _checked_calls(asked: Submission, function: Function) -> Bag:

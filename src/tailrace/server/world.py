@@ -105,7 +105,7 @@ class World:
         carrier = parts.thread("publishing")
         self._cycle = parts.cycle(self.store, make)
         self.machines = parts.machines(self._from_any_thread, parts.thread("drivers"))
-        self.porter = parts.porter(self.store, contents, Places(folder), self._published, carrier)
+        self.porter = parts.porter(self.store, contents, Places(folder), self._carried, carrier)
         self.trouble = ""  # why nothing can be committed just now
         self._failing_since: float | None = None
         self._tickets = 0
@@ -374,9 +374,10 @@ class World:
         if self.available and not self._fresh:
             self.machines.reconcile(list(self.state.leases.values()))
 
-    def _published(self, attempt: int) -> None:
+    def _carried(self, attempt: int, published: bool) -> None:
         if self.available:  # else it stays in the table, and is found to be there already
-            self._cycle.desk.published(attempt)
+            desk = self._cycle.desk
+            (desk.published if published else desk.not_published)(attempt)
             self._plan()
 
     # the end

@@ -31,6 +31,7 @@ from tailrace.pools.commands import KEYS as COMMANDED
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pays, Pool
 from tailrace.quantities import duration_us, price, price_unit_us, size_bytes
 from tailrace.scheduler import strategies
+from tailrace.simulation.arrivals import AtOnce
 from tailrace.simulation.changes import read_change
 from tailrace.simulation.checks import (
     check_bag,
@@ -285,8 +286,11 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     given = "needs" in table
     rules = read_rules(table, str(table.path[-1]))
     admit_strategies(rules, table, strategies.admit)
+    rules["last"] = table.take("last", bool) or False
     trial_us = table.read("trial", duration_us, 0)
     table.finish()
+    if rules["last"] and (not isinstance(arrivals, AtOnce) or any(lot.arrivals for lot in lots)):
+        raise table.bad("last", "last beside arrivals", "its tasks must all be there at once")
     if given and lots[0].cores is not None:
         raise table.bad("needs", "needs beside processors of the jobs", "keep one of them")
     return [
@@ -299,7 +303,7 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
 def _bag_terms(lot: Lot, rules: dict[str, Any], trial_us: int) -> Terms:
     kept = ("name", "needs", "limits", "retries", "growth", "budget", "deadline_us", "timeout_us",
             "max_failures", "most_running", "pools", "matching", "replication",
-            "round_us")  # fmt: skip
+            "round_us", "last")  # fmt: skip
     found = {key: rules[key] for key in kept if key in rules} | {"trial_us": trial_us}
     if lot.cores is not None:
         found["name"] = f"{rules['name']}-{lot.cores}"

@@ -65,6 +65,8 @@ class Submissions:
         if wanted == "listed":
             return None
         work = np.frombuffer(self.works[bag - 1][self._scenario.pools[0].terms.name], np.int64)
+        if self._scenario.bags[bag - 1].terms.last:
+            work = work[:-1]  # the last has its place
         keys = -work if wanted == "longest" else work
         return np.argsort(keys, kind="stable").astype(np.uint32).tobytes()
 

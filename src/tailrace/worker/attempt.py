@@ -31,7 +31,7 @@ class Attempt:
         self.limits: Dict[str, int] = order.get("limits") or terms.get("limits") or {}
         self.grace_s = float(terms.get("grace_s") or 0)
         self.folder: Optional[str] = None  # of its own, when it is staged
-        if terms.get("files") == "staged":
+        if terms.get("files") == "staged" and not order.get("last"):
             place = scratch if terms.get("travels") else terms["scratch"]
             self.folder = attempt_folder(place, self.id)
         self.script = ""  # where its batch script lies

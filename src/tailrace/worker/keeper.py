@@ -200,7 +200,7 @@ class Keeper:
             )
             env["TAILRACE_RESULT"] = slot.result_path
             env["TAILRACE_PROGRESS"] = self._onlooker.path_of(attempt.id)
-            if attempt.terms.get("script"):
+            if attempt.terms.get("script") and not attempt.order.get("last"):
                 attempt.script = self._scripts.path_of(attempt.terms["script"])
                 attempt.passing = script.surround(env, attempt.script)
             program = attempt.program(env)
