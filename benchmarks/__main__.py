@@ -15,7 +15,7 @@ from benchmarks.figure import Figure
 from benchmarks.page import Results, page, table
 
 SCRIPTS = (
-    "work_call", "true_20000", "python_map", "ten_million", "small_things", "fresh_demo",
+    "work_call", "clients", "true_20000", "python_map", "ten_million", "small_things", "fresh_demo",
     "virtual_world", "files",
 )  # fmt: skip
 DISK = Path("/var/tmp")  # on a disk where /tmp may be memory, which knows no fsync

@@ -66,7 +66,8 @@ class Serving:
         elif word == "commands":
             await self._submit(load_commands_file(rest, self._folder))
         unsent = sum(bag.unsent for bag in self._world.state.bags.values())
-        return {"commits": self._commits, "unsent": unsent}
+        done = sum(bag.done.count for bag in self._world.state.bags.values())
+        return {"commits": self._commits, "unsent": unsent, "done": done}
 
     async def _submit(self, bag: Bag) -> None:
         """As an embedded server does it."""
