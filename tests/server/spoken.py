@@ -36,12 +36,15 @@ class Spoken:
         root = {"kind": kind, "name": name}
         return str(self.call("POST", "/api/v1/tokens", root)[1]["token"])
 
-    def call(self, method: str, path: str, body: Any = None, token: str = OWNER) -> tuple[int, Any]:
-        return self.loop.run_until_complete(self.calling(method, path, body, token))
+    def call(
+        self, method: str, path: str, body: Any = None, token: str = OWNER, **more: str
+    ) -> tuple[int, Any]:
+        return self.loop.run_until_complete(self.calling(method, path, body, token, **more))
 
     async def calling(
-        self, method: str, path: str, body: Any = None, token: str = OWNER
+        self, method: str, path: str, body: Any = None, token: str = OWNER, **more: str
     ) -> tuple[int, Any]:
+        """`more`: headers."""
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
         messages = [{"type": "http.request", "body": sent, "more_body": False}]
         told: list[Any] = []
@@ -54,6 +57,7 @@ class Spoken:
 
         path, _, query = path.partition("?")
         headers = [(b"authorization", f"Bearer {token}".encode())]
+        headers += [(name.replace("_", "-").encode(), more[name].encode()) for name in more]
         scope = {"type": "http", "method": method, "path": path, "headers": headers,
                  "query_string": query.encode()}  # fmt: skip
         async with asyncio.timeout(60):

@@ -11,7 +11,7 @@ from tailrace.errors import BadInput, ServerError
 from tailrace.scheduler.events import Change
 from tailrace.server.lock import Owner
 from tailrace.server.reading import FeedItem
-from tailrace.worker.pinned import connect
+from tailrace.worker.pinned import connect, seconds
 
 PATIENCE_S = 30.0
 
@@ -20,16 +20,31 @@ class NotTaken(ServerError):
     """Nothing has come of the call: the server cannot take it now, or is not there."""
 
 
-def call(owner: Owner, method: str, path: str, body: Any = None, kind: Any = Any) -> Any:
-    """The decoded answer; BadInput with the server's words when it refuses."""
-    status, data = _exchange(owner, method, path, body)
+class Busy(NotTaken):
+    """Come again after `after_s`."""
+
+    after_s = 1.0
+
+
+class Lost(ServerError):
+    """The connection broke before the answer: nobody knows what came of the call."""
+
+
+def call(
+    owner: Owner, method: str, path: str, body: Any = None, kind: Any = Any, key: str = ""
+) -> Any:
+    """The decoded answer; BadInput with the server's words when it refuses. With a key, it may be
+    called again when nobody knows what came of it."""
+    status, data, after = _exchange(owner, method, path, body, key)
     if status == 401:
         raise BadInput(
             f"the server at {owner.address} does not know your token",
             remedy="It may have expired or been revoked: ask its admin for a new one.",
         )
     if status == 503:
-        raise NotTaken(f"the server at {owner.address} cannot answer now: {_words(data)}")
+        busy = Busy(f"the server at {owner.address} cannot answer now: {_words(data)}")
+        busy.after_s = seconds(after) or 1.0
+        raise busy
     if status != 200:
         raise BadInput(f"the server at {owner.address} refuses: {_words(data)}")
     return msgspec.json.decode(data, type=kind)
@@ -58,7 +73,9 @@ class Asked:
         call(self.owner, "POST", f"/api/v1/bags/{number}/change", body)
 
 
-def _exchange(owner: Owner, method: str, path: str, body: Any) -> tuple[int, bytes]:
+def _exchange(
+    owner: Owner, method: str, path: str, body: Any, key: str
+) -> tuple[int, bytes, str | None]:
     from http.client import HTTPException
 
     connection = None
@@ -66,18 +83,20 @@ def _exchange(owner: Owner, method: str, path: str, body: Any) -> tuple[int, byt
         connection = connect(owner.address, owner.fingerprint, PATIENCE_S)
         sent = None if body is None else msgspec.json.encode(body)
         head = {"authorization": f"Bearer {owner.token}"}
+        head |= {"idempotency-key": key} if key else {}
         connection.request(method, urlsplit(owner.address).path + path, sent, head)
         reply = connection.getresponse()
-        return reply.status, reply.read()
+        return reply.status, reply.read(), reply.getheader("retry-after")
     except (OSError, HTTPException) as error:
-        raise _silent(owner, error) from error
+        raise _silent(owner, error, connected=connection is not None) from error
     finally:
         if connection is not None:
             connection.close()
 
 
-def _silent(owner: Owner, error: Exception) -> ServerError:
-    kind = NotTaken if isinstance(error, ConnectionRefusedError) else ServerError
+def _silent(owner: Owner, error: Exception, *, connected: bool) -> ServerError:
+    refused = isinstance(error, ConnectionRefusedError)
+    kind = Lost if connected else NotTaken if refused else ServerError
     if owner.pid:
         return kind(
             f"the server at {owner.address} (process {owner.pid}) does not answer: {error}",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tailrace.bag.bag import Bag
 from tailrace.cli import place, settings, submitting
-from tailrace.cli.calling import NotTaken, call
+from tailrace.cli.calling import call
+from tailrace.cli.handing import hand_in, new_key
 from tailrace.errors import ServerError, TailraceError
 from tailrace.server import lock
 from tailrace.server.command_pool import CommandPool
@@ -24,11 +26,12 @@ FLAGS = ("cores", "memory", "price")
 def detach(bag: Bag, options: dict[str, Any]) -> int:
     runs = place.for_run(Path(bag.spec.folder))
     until = time.monotonic() + PATIENCE_S
+    once = partial(hand_in, key=new_key())  # the next server of the folder knows the key, too
     while True:
         owner = lock.alive(runs) or _started(runs, options)
         try:
-            submitted, _ = submitting.submit(owner, bag, travel=False)
-        except NotTaken:
+            submitted, _ = submitting.submit(owner, bag, travel=False, hand_in=once)
+        except ServerError:
             if time.monotonic() > until:
                 raise
             time.sleep(LOOK_S)  # it is just ending: the next is ours

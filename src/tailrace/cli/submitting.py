@@ -7,7 +7,7 @@ import msgspec
 
 from tailrace.bag.bag import Bag
 from tailrace.cli import place
-from tailrace.cli.calling import call
+from tailrace.cli.handing import HandIn, patiently
 from tailrace.cli.hints import hint
 from tailrace.cli.reached import logged_in, named
 from tailrace.cli.screen import plain
@@ -39,7 +39,9 @@ def _near() -> Owner | None:
         return None
 
 
-def submit(owner: Owner, bag: Bag, *, travel: bool = True) -> tuple[Submitted, Sent | None]:
+def submit(
+    owner: Owner, bag: Bag, *, travel: bool = True, hand_in: HandIn = patiently
+) -> tuple[Submitted, Sent | None]:
     """With its files, where they are declared; without `travel` machines find them where they
     lie."""
     _, chunks = bag.encode()
@@ -53,8 +55,7 @@ def submit(owner: Owner, bag: Bag, *, travel: bool = True) -> tuple[Submitted, S
             f"the bag lists {bag.count:,} tasks in {size // 2**20:,} MiB, more than a server takes",
             remedy="Sweep over a range instead of a list, or hand it in in parts.",
         )
-    submitted: Submitted = call(owner, "POST", "/api/v1/bags", body, Submitted)
-    return submitted, sent
+    return hand_in(owner, body), sent
 
 
 def tell(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -9,13 +10,15 @@ from typing import Any
 
 from tailrace.bag.bag import Bag
 from tailrace.cli.calling import Asked, call
+from tailrace.cli.handing import patiently
 from tailrace.errors import ServerError, TailraceError
 from tailrace.python.answers import Answers
 from tailrace.scheduler.events import Change
 from tailrace.server.answering import Answered
 from tailrace.server.lock import Owner
-from tailrace.server.submission import Submission, Submitted
+from tailrace.server.submission import Submission
 
+log = logging.getLogger("tailrace")
 WAIT_S = 25.0
 PATIENCE_S = 60.0  # with a server that does not answer
 AGAIN_S = 1.0
@@ -50,7 +53,7 @@ class Elsewhere:
 
     def _follow(self, asked: Submission, answers: Answers, taken: Callable[[int], None]) -> None:
         try:
-            told: Submitted = call(self._owner, "POST", "/api/v1/bags", asked, Submitted)
+            told = patiently(self._owner, asked, log.warning, self._closed.wait)
         except Exception as error:
             answers.end(str(error))
             taken(0)

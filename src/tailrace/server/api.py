@@ -27,6 +27,7 @@ from tailrace.server.principals import Kind, Principal, Who
 from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest, encode
 from tailrace.server.reader import Details, Failed, HostTold, StoreReader, TaskFacts
 from tailrace.server.reading import BagFacts, FeedItem
+from tailrace.server.repeats import Repeats
 from tailrace.server.routes import Call, Plain, Refused, Route, Routes
 from tailrace.server.storeroom import Storeroom
 from tailrace.server.submission import MOST_BODY, Submission, Submitted, checked
@@ -118,6 +119,7 @@ class Api:
         self._tokens = tokens
         self._neighbours = neighbours
         self._look_at_neighbours()
+        self._repeats = Repeats(world.store.link)
         blobs = Storeroom(world).routes()
         self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
 
@@ -138,7 +140,7 @@ class Api:
             Route(get, "/api/v1/bags", people, "The caller's bags; an admin's are all.",
                   self._list, list[BagFacts]),
             Route(post, "/api/v1/bags", people, "Hand in a bag.", self._submit, Submitted,
-                  Submission, most_body=MOST_BODY),
+                  Submission, most_body=MOST_BODY, keyed=True),
             Route(get, BAG, people, "One bag.", self._bag, BagFacts),
             Route(get, f"{BAG}/details", people, "Its folder, strategies and money.",
                   self._details, Details),
@@ -220,7 +222,12 @@ class Api:
         return [facts for facts in self._reader().bags() if call.who.owns(facts.owner)]
 
     async def _submit(self, call: Call) -> Submitted:
-        """Answered when it is committed."""
+        """Answered when it is committed; made again under the same key, it is the same bag."""
+        if call.key is None:
+            return await self._hand_in(call)
+        return await self._repeats.once(call.key, lambda: self._hand_in(call))
+
+    async def _hand_in(self, call: Call) -> Submitted:
         bag = checked(call.body, call.who, self._world.pools)
         terms = with_trusted(bag, self._trusted_pools())
         number = self._world.new_bag()
@@ -229,7 +236,9 @@ class Api:
         spec, chunks = bag.encode()
         order = await asyncio.to_thread(bag.order)  # of millions of tasks, it takes its time
         permutation = None if order is None else bytes(order)
-        new = NewBag(number, bag.spec.name, spec, list(chunks), permutation, call.who.name)
+        new = NewBag(
+            number, bag.spec.name, spec, list(chunks), permutation, call.who.name, key=call.key
+        )
         await self._tell(BagSubmitted(number, terms, permutation), new)
         log.info("bag %d (%s, %d tasks) handed in by %s", number, new.name, bag.count, call.who)
         return Submitted(number, bag.spec.name, bag.count)

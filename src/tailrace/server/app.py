@@ -18,6 +18,7 @@ from tailrace.server.link import TROUBLES
 from tailrace.server.neighbours import Neighbours
 from tailrace.server.principals import Kind, Principal, Who
 from tailrace.server.protocol import PROTOCOL, REPORTED, WorkRequest, decode_request, encode
+from tailrace.server.repeats import key_of
 from tailrace.server.routes import Call, Plain, Refused, Route
 from tailrace.server.tokens import Tokens
 from tailrace.server.turnstile import Full, Load
@@ -128,6 +129,8 @@ class App:
         status, headers = 200, JSON
         try:
             call = Call(principal, path, _query(route, scope), _decoded(route, body))  # type: ignore[arg-type]
+            if route.keyed:
+                call = call._replace(key=key_of(call.who, scope["headers"], body))
             answer = await route.handler(call)
         except (Fallen, Unavailable):
             status, headers = 503, _again()

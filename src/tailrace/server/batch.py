@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from tailrace.server.routes import Key
+
 Row = tuple[Any, ...]
 
 
@@ -21,6 +23,7 @@ class NewBag(msgspec.Struct, frozen=True):
     owner: str = ""  # a user's name; '': whoever owns the folder
     basis: str = ""  # equal for bags whose tasks of equal values are equal
     programs: dict[str, str] = {}  # hashes of the files its command runs, by name
+    key: Key | None = None  # under which it was handed in
     taken: Iterable[Row] = ()  # idx and attempt of results that come from earlier bags
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 import tailrace
 from tailrace.server.principals import Who
-from tailrace.server.routes import HASH, Route
+from tailrace.server.routes import HASH, MOST_KEY, Route
 
 REF = "#/components/schemas/{name}"
 CAUSES = {
@@ -17,6 +17,7 @@ CAUSES = {
     "403": "not for a token of this kind",
     "404": "not there, or another user's",
     "413": "the body is too large",
+    "422": "the Idempotency-Key was used before, for something else",
     "507": "no room on the server's disk",
     "503": "too many calls, or nothing can be committed just now: ask again",
 }
@@ -47,7 +48,7 @@ def description(routes: tuple[Route, ...]) -> dict[str, Any]:
 def _operation(route: Route, of: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "summary": route.summary,
-        "parameters": [*_path(route), *_query(route)],
+        "parameters": [*_path(route), *_query(route), *_key(route)],
         "responses": {"200": _answer(route, of), **_refusals(of)},
     }
     if route.who is not Who.ANYONE:
@@ -79,6 +80,12 @@ def _path(route: Route) -> list[dict[str, Any]]:
         for step in route.steps
         if step.startswith("{")
     ]
+
+
+def _key(route: Route) -> list[dict[str, Any]]:
+    schema = {"type": "string", "minLength": 1, "maxLength": MOST_KEY, "pattern": "^[ -~]*$"}
+    named = {"name": "Idempotency-Key", "in": "header", "required": False, "schema": schema}
+    return [named] if route.keyed else []
 
 
 def _step(step: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tailrace.server.principals import Principal, Who
 from tailrace.worker.blobs import is_digest
 
 HASH = "{hash}"
+MOST_KEY = 200  # characters of an Idempotency-Key
 SMALL = 1024 * 1024  # bytes of a body, where nothing else is said
 
 
@@ -25,6 +26,15 @@ class Call(NamedTuple):
     path: dict[str, Any]
     query: Any
     body: Any
+    key: Key | None = None  # of a route that is `keyed`, where the caller sent one
+
+
+class Key(msgspec.Struct, frozen=True):
+    """Under which something is handed in, so that it can be repeated."""
+
+    who: str
+    key: str
+    hash: str  # of all that was sent
 
 
 class Plain(NamedTuple):
@@ -52,6 +62,7 @@ class Route(msgspec.Struct, frozen=True):
     most_body: int = SMALL
     kind: str = "application/json"
     raw: bool = False  # it takes bytes as they are
+    keyed: bool = False  # made again with the same Idempotency-Key, it is done once
 
     @property
     def steps(self) -> list[str]:

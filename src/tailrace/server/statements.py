@@ -32,4 +32,5 @@ NEW_BAG = (
     "INSERT INTO bags (bag, name, phase, row, spec, permutation, owner, basis, programs)"
     " VALUES (?, ?, '', ?, ?, ?, ?, ?, ?)"
 )
+NEW_KEY = "INSERT INTO submissions (who, key, hash, bag) VALUES (?, ?, ?, ?)"
 NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"

@@ -20,7 +20,7 @@ from tailrace.server import migrations, sqlite
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.link import Rejected, Trouble, Work, WritingLink
 from tailrace.server.restored import restored
-from tailrace.server.statements import NEW_BAG, NEW_CHUNK, STATEMENTS
+from tailrace.server.statements import NEW_BAG, NEW_CHUNK, NEW_KEY, STATEMENTS
 from tailrace.server.storeurl import Place, is_url, read, shown
 
 
@@ -165,4 +165,6 @@ def _rows_of(new: NewBag) -> Work:
     bag = (new.bag, new.name, b"", new.spec, new.permutation, new.owner, new.basis, programs)
     chunks = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))
     taken = ((new.bag, index, attempt, "succeeded") for index, attempt in new.taken)
-    return [(NEW_BAG, [bag]), (NEW_CHUNK, chunks), (STATEMENTS["settled"], taken)]
+    keys = [] if new.key is None else [(new.key.who, new.key.key, new.key.hash, new.bag)]
+    settled = STATEMENTS["settled"]
+    return [(NEW_BAG, [bag]), (NEW_CHUNK, chunks), (NEW_KEY, keys), (settled, taken)]
