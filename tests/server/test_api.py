@@ -108,10 +108,10 @@ def test_a_waiting_feed_is_answered_when_something_happens(tmp_path: Path) -> No
             after = before[-1]["n"] if before else 0
             news, waits = server.world.news, asyncio.Event()
 
-            async def waiting(wait_s: float) -> None:
+            async def waiting(wait_s: float, *bag: int) -> None:
                 if wait_s > 30:  # ours, not the view's
                     waits.set()
-                await news(wait_s)
+                await news(wait_s, *bag)
 
             server.world.news = waiting  # type: ignore[method-assign]
             path = f"/api/v1/bags/{number}/events?after={after}&wait=59"

@@ -219,7 +219,9 @@ class Api:
         return number
 
     async def _list(self, call: Call) -> list[BagFacts]:
-        return [facts for facts in self._reader().bags() if call.who.owns(facts.owner)]
+        whose = None if call.who.rules else call.who.name
+        owned = reading.owned(self._world.store.link, whose)
+        return [self._world.facts(number, owner) for number, owner in owned]
 
     async def _submit(self, call: Call) -> Submitted:
         """Answered when it is committed; made again under the same key, it is the same bag."""
@@ -261,7 +263,10 @@ class Api:
         return trusted_pools(self._world.pools, joined)
 
     async def _bag(self, call: Call) -> BagFacts:
-        return self._reader().bag(self._own(call))
+        return self._facts(self._own(call))
+
+    def _facts(self, number: int) -> BagFacts:
+        return self._world.facts(number, reading.owner(self._world.store.link, number) or "")
 
     async def _details(self, call: Call) -> Details:
         return self._reader().details(self._own(call))
@@ -283,7 +288,7 @@ class Api:
     async def _task(self, call: Call) -> TaskFacts:
         number, reader = self._own(call), self._reader()
         index = call.path["task"]
-        if index >= reader.bag(number).count:
+        if index >= self._facts(number).count:
             raise Refused(404, f"bag {number} has no task {index}")
         return reader.task(number, index)
 
@@ -294,7 +299,7 @@ class Api:
         until = loop.time() + min(since.wait, MOST_WAIT_S)
         items = reading.feed(link, number, since.after)
         while not items and loop.time() < until and self._world.available:
-            await self._world.news(until - loop.time())
+            await self._world.news(until - loop.time(), number)
             items = reading.feed(link, number, since.after)
         return items
 
@@ -308,7 +313,7 @@ class Api:
     async def _change(self, call: Call) -> Changed:
         """Answered when it is committed."""
         number, asked = self._own(call), call.body
-        count = reading.bag(self._world.store.link, number).count
+        count = self._facts(number).count
         if any(task >= count for task in asked.tasks):
             raise BadInput(f"bag {number} has the tasks 0 to {count - 1}")
         await self._tell(BagChanged(number, asked.change, tuple(asked.tasks), asked.why))

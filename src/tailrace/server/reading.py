@@ -147,7 +147,15 @@ def damaged(folder: Path, error: Exception) -> StoreError:
 
 
 def bags(link: Link) -> list[BagFacts]:
-    return [bag(link, row[0]) for row in link.execute("SELECT bag FROM bags ORDER BY bag")]
+    return [bag(link, number) for number, _ in owned(link)]
+
+
+def owned(link: Link, by: str | None = None) -> list[tuple[int, str]]:
+    """Numbers and owners of all bags, or of one user's."""
+    if by is None:
+        return link.execute("SELECT bag, owner FROM bags ORDER BY bag").fetchall()
+    query = "SELECT bag, owner FROM bags WHERE owner = ? ORDER BY bag"
+    return link.execute(query, (by,)).fetchall()
 
 
 def bag(link: Link, number: int) -> BagFacts:
@@ -170,12 +178,16 @@ def bag(link: Link, number: int) -> BagFacts:
 def last_moment(link: Link, number: int) -> int:
     """When anything last happened to the bag: as the feed says, or an attempt that has not ended.
     Both are found at once, however long the bag is."""
-    queries = (
-        "SELECT at_us FROM feed WHERE bag = ? ORDER BY n DESC LIMIT 1",
-        "SELECT max(sent_us) FROM live_attempts WHERE bag = ?",
-    )
-    found = [link.execute(query, (number,)).fetchone() for query in queries]
-    return max(bag_row(link, number).submitted_us, *(row[0] or 0 for row in found if row))
+    query = "SELECT max(sent_us) FROM live_attempts WHERE bag = ?"
+    sent = link.execute(query, (number,)).fetchone()[0] or 0
+    return max(bag_row(link, number).submitted_us, last_told(link, number), sent)
+
+
+def last_told(link: Link, number: int) -> int:
+    """When the feed last told something of the bag; 0: never."""
+    query = "SELECT at_us FROM feed WHERE bag = ? ORDER BY n DESC LIMIT 1"
+    found = link.execute(query, (number,)).fetchone()
+    return int(found[0]) if found else 0
 
 
 def owner(link: Link, number: int) -> str | None:

@@ -21,7 +21,7 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import AnyEvent, LeaseChanged, LeaseState
 from tailrace.scheduler.progress import Halfway, halfway
 from tailrace.scheduler.state import State
-from tailrace.server import arrivals
+from tailrace.server import arrivals, counts, reading
 from tailrace.server.batch import Batch, NewBag
 from tailrace.server.blobs import Blobs
 from tailrace.server.catalogues import Catalogues
@@ -36,9 +36,11 @@ from tailrace.server.machine_room import MachineRoom
 from tailrace.server.orders import Content
 from tailrace.server.porter import Places, Porter
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
+from tailrace.server.reading import BagFacts
 from tailrace.server.store import Store
 from tailrace.server.storeurl import Place
 from tailrace.server.turnstile import LONGEST_S, Turnstile
+from tailrace.server.waiters import ANY, Waiters
 from tailrace.server.whereabouts import remember, settle
 
 log = logging.getLogger("tailrace.server")
@@ -121,7 +123,7 @@ class World:
         self.turnstile = Turnstile()
         self._soon: asyncio.TimerHandle | None = None  # the cycle, while it waits for callers
         self._alarm: asyncio.TimerHandle | None = None
-        self._news = asyncio.Event()
+        self._waiters = Waiters()
 
     def _opened(self, parts: Parts, wanted: str) -> Store:
         try:
@@ -161,6 +163,12 @@ class World:
         """Neither a host nor a lease that is known as another pool's."""
         known, row = self.state.hosts.get(host), self.state.leases.get(lease or 0)
         return (known is None or known.pool == pool) and (row is None or row.pool == pool)
+
+    def facts(self, number: int, owner: str) -> BagFacts:
+        """As it is in mind; from the tables while nothing is."""
+        if not self.available:
+            return reading.bag(self.store.link, number)
+        return counts.facts(self.store.link, self.state, number, owner)
 
     def explain(self, subject: str) -> list[str]:
         return self._cycle.desk.scheduler.explain(subject, self.clock.now())
@@ -227,17 +235,13 @@ class World:
             self._plan()
         raise Unavailable
 
-    async def news(self, wait_s: float) -> None:
-        """Until something has been committed, or the time is over."""
-        try:
-            await asyncio.wait_for(self._news.wait(), wait_s)
-        except TimeoutError:
-            return
+    async def news(self, wait_s: float, bag: int = ANY) -> None:
+        """Until something has been committed of the bag, or of any, or the time is over."""
+        await self._waiters.wait(wait_s, bag)
 
     def stir(self) -> None:
         """Whoever waits for news looks again."""
-        self._news.set()
-        self._news = asyncio.Event()
+        self._waiters.wake_all()
 
     # the cycle
 
@@ -293,7 +297,7 @@ class World:
         if self._fresh:
             self._look_around()
         if batch.feed:
-            self.stir()
+            self._waiters.wake(bag for bag, *_ in batch.feed)
 
     def _reply(self, ticket: int, reply: WorkReply) -> None:
         waiting, parked = self._waiting.pop(ticket, None), self._parked.pop(ticket, None)
