@@ -27,6 +27,7 @@ class Overview(msgspec.Struct, frozen=True):
     first: tuple[str, ...]  # up to three commands
     last: str  # empty when the first ones are all
     then: str
+    secrets: tuple[str, ...]  # names alone
     needs: str
     limits: str
     retries: str
@@ -59,6 +60,7 @@ def describe(bag: Bag) -> Overview:
         first=first,
         last=bag.task(bag.count - 1).text() if bag.count > _FIRST else "",
         then="nothing" if bag.last is None else f"task {bag.last}, when all others are done",
+        secrets=spec.secrets,
         needs=needs.describe(spec.needs),
         limits=_limits(spec),
         retries=", ".join(

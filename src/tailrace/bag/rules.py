@@ -46,10 +46,10 @@ _MOST_THOUSANDTHS = 10**9
 
 def read_rules(table: Table, default_name: str) -> dict[str, Any]:
     """Everything but the command, its parameters and its files, as fields of a BagSpec."""
-    limits = _limits(table.table("limits"))
+    limits, env = _limits(table.table("limits")), _env(table.table("env"))
     return {
         "name": _name(table, default_name),
-        "env": _env(table.table("env")),
+        "env": env,
         "needs": _needs(table.table("needs")),
         "limits": limits,
         "growth": _growth(table.table("on_over_limit"), limits),

@@ -46,6 +46,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     batch: Batch | None = None  # with the syntax "batch": the script, and `command` its words
     then: str | tuple[str, ...] | None = None  # a command, once all tasks have their result
     env: dict[str, str] = {}
+    secrets: tuple[str, ...] = ()  # variables whose values are kept elsewhere
     needs: dict[str, int] = msgspec.field(default_factory=ONE_CORE.copy)
     limits: Limits = Limits()
     retries: Retries = Retries()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bag.bag import Bag
-from tailrace.cli import place, settings, submitting
+from tailrace.cli import place, secrets, settings, submitting
 from tailrace.cli.calling import call
 from tailrace.cli.handing import hand_in, new_key
 from tailrace.errors import ServerError, TailraceError
@@ -24,11 +25,12 @@ FLAGS = ("cores", "memory", "price")
 
 
 def detach(bag: Bag, options: dict[str, Any]) -> int:
+    secrets.found(bag.spec)  # before anything is started
     runs = place.for_run(Path(bag.spec.folder))
     until = time.monotonic() + PATIENCE_S
     once = partial(hand_in, key=new_key())  # the next server of the folder knows the key, too
     while True:
-        owner = lock.alive(runs) or _started(runs, options)
+        owner = lock.alive(runs) or _started(runs, options, bag.spec.secrets)
         try:
             submitted, _ = submitting.submit(owner, bag, travel=False, hand_in=once)
         except ServerError:
@@ -41,14 +43,16 @@ def detach(bag: Bag, options: dict[str, Any]) -> int:
     return 0
 
 
-def _started(runs: Path, options: dict[str, Any]) -> Owner:
-    """It has its own session, so that it outlives terminal and shell."""
+def _started(runs: Path, options: dict[str, Any], hidden: tuple[str, ...]) -> Owner:
+    """It has its own session, so that it outlives terminal and shell. Secrets it is told, and does
+    not inherit: what it inherits is kept."""
+    env = {name: value for name, value in os.environ.items() if name not in hidden}
     words = [sys.executable, "-m", "tailrace", "serve", "--folder", str(runs)]
     words += ["--until-idle", "--port", str(options["port"] or 0), *_here(runs, options)]
     runs.mkdir(mode=0o700, parents=True, exist_ok=True)
     with open(runs / "serve.log", "ab") as log:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=env
         )
     return _announced(runs, process)
 

@@ -57,6 +57,7 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     yield from _listed("outputs", overview.outputs)
     if overview.then != "nothing":
         yield "then", overview.then
+    yield from _listed("secrets", overview.secrets)
     yield "needs", overview.needs
     yield "limits", overview.limits
     yield "retries", overview.retries

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import click
 
 from tailrace.bag.bag import Bag
-from tailrace.cli import naming, screen
+from tailrace.cli import naming, screen, secrets
 from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
@@ -45,7 +45,8 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
         last = _decisive(here, facts.bag, index)
         # Commands and rows of a CSV are read from the store only now.
         say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
-        env = _environment(here, last) if not current_env else os.environ
+        env = dict(_environment(here, last) if not current_env else os.environ)
+        env |= secrets.for_one(content.spec, here.folder, facts.bag)
         run = Foreground(content, facts.bag, index, last.attempt if last else 0, env)
         if index == content.last:
             failed = [task for task, _, _ in reading.failed(here.link, facts.bag)]

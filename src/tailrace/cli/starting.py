@@ -14,14 +14,16 @@ from msgspec.structs import replace
 from tailrace.bag.bag import Bag
 from tailrace.bag.identity import programs
 from tailrace.bag.needs import fits, lacking
-from tailrace.cli import place, settings
+from tailrace.bag.spec import BagSpec
+from tailrace.cli import place, secrets, settings
+from tailrace.cli.bagplace import bad
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.live import view_for
 from tailrace.cli.poolsfile import refuse_unknown
 from tailrace.cli.running import Ended, run_to_rest
 from tailrace.cli.screen import plain
 from tailrace.cli.taking import taken_over
-from tailrace.errors import BadInput, Exit, StoreBusy
+from tailrace.errors import Exit, StoreBusy
 from tailrace.pools.budget import paid_in, unbound
 from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
@@ -46,6 +48,7 @@ def prepare(bag: Bag, options: dict[str, Any]) -> settings.Settings:
 
 def start(bag: Bag, options: dict[str, Any]) -> int:
     loaded = prepare(bag, options)
+    hidden = secrets.taken(bag.spec)
     folder = place.for_run(Path(bag.spec.folder))
     pools = settings.pools(loaded)
     say = _sayer(options["quiet"])
@@ -53,7 +56,9 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
     made_of = programs(bag)
     again = options.get("again", False)
     taken = None if again else taken_over(folder, bag, made_of, options, say)
-    return drive(folder, loaded, pools, options, lambda server: server.submit(bag, made_of, taken))
+    return drive(
+        folder, loaded, pools, options, lambda server: server.submit(bag, made_of, taken, hidden)
+    )
 
 
 def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
@@ -75,37 +80,42 @@ def _billings(bag: Bag, pools: Pools) -> list[Billing]:
 def _refuse_unbound(bag: Bag, pools: Pools) -> None:
     found = unbound(bag.spec.budget, _billings(bag, pools))
     if found is not None:
-        bad = _bad(bag, ("budget",), found.message, f"Give the budget in {found.paid_in}.")
-        if bad.line is None:
-            bad.file, bad.flag = None, "--budget"
-        raise bad
+        wrong = bad(bag.spec, ("budget",), found.message, f"Give the budget in {found.paid_in}.")
+        if wrong.line is None:
+            wrong.file, wrong.flag = None, "--budget"
+        raise wrong
 
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
-    bag_file, submitted_us = _submitted(folder, number)
+    spec, submitted_us = _submitted(folder, number)
+    bag_file, hidden = _file_of(spec), secrets.taken_again(spec, folder, number)
     loaded = settings.load(_flags(options), folder.parent, bag_file)
     if loaded.origin("cores") == settings.DEFAULT:
         loaded = replace(loaded, cores=_cores_before(folder, number))
     pools = settings.pools(loaded, lambda pool: _agreed(folder, number, pool, submitted_us))
 
     def begin(server: Embedded) -> int:
-        server.resume(number)
+        server.resume(number, hidden)
         return number
 
     return drive(folder, loaded, pools, options, begin)
 
 
-def _submitted(folder: Path, number: int) -> tuple[Path | None, int]:
-    """The file whose [settings] the bag was run with, if it is still there, and when."""
+def _submitted(folder: Path, number: int) -> tuple[BagSpec, int]:
+    """As it was handed in, and when."""
     from tailrace.server import reading
 
     link = reading.open_store(folder)
     try:
-        spec, row = reading.content(link, number).spec, reading.bag_row(link, number)
+        return reading.content(link, number).spec, reading.bag_row(link, number).submitted_us
     finally:
         link.close()
+
+
+def _file_of(spec: BagSpec) -> Path | None:
+    """Whose [settings] the bag was run with, if it is still there."""
     file = Path(spec.folder, Path(spec.source).name)
-    return (file if spec.syntax == "braces" and file.is_file() else None), row.submitted_us
+    return file if spec.syntax == "braces" and file.is_file() else None
 
 
 def _cores_before(folder: Path, number: int) -> float | None:
@@ -177,7 +187,7 @@ def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
     """Nothing is started for a task that no worker here could ever take."""
     pools = settings.pools(loaded)
     names = [pool.terms.name for pool in pools]
-    refuse_unknown(bag.spec.pools, names, lambda *told: _bad(bag, ("pools",), *told))
+    refuse_unknown(bag.spec.pools, names, lambda *told: bad(bag.spec, ("pools",), *told))
     _refuse_unbound(bag, pools)
     needs, admitted = bag.spec.needs, [p for p in pools if _admits(bag, p.terms.name)]
     there = [_capacity(bag, pool) for pool in admitted if _is_known(pool)]
@@ -187,7 +197,7 @@ def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
     lacks = next(name for name, amount in needs.items() if most.get(name, 0) < amount)
     where = "no task fits on this machine" if not loaded.pools else "no task fits on any machine"
     remedy = "Lower what each task needs, or run it on a larger machine."
-    raise _bad(bag, ("needs", lacks), f"{where}: {lacking(needs, most)}", remedy)
+    raise bad(bag.spec, ("needs", lacks), f"{where}: {lacking(needs, most)}", remedy)
 
 
 def _admits(bag: Bag, pool: str) -> bool:
@@ -204,23 +214,6 @@ def _capacity(bag: Bag, pool: AnyPool) -> dict[str, int]:
 
     given = pool.capacity
     return capacity(bag.spec.folder, given.cores, given.memory, None) | given.more
-
-
-def _bad(bag: Bag, path: tuple[str, ...], message: str, remedy: str) -> BadInput:
-    file, line = _place_of(bag, path)
-    return BadInput(message, file=file, line=line, remedy=remedy)
-
-
-def _place_of(bag: Bag, path: tuple[str, ...]) -> tuple[str | None, int | None]:
-    from tailrace.bag.places import Places
-
-    if bag.spec.syntax != "braces":
-        return None, None
-    try:
-        text = Path(bag.spec.source).read_text()
-    except (OSError, UnicodeError):
-        return bag.spec.source, None
-    return bag.spec.source, Places(text).line(path)
 
 
 def _sayer(quiet: bool) -> Callable[[str], None]:

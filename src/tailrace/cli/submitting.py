@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from tailrace.bag.bag import Bag
-from tailrace.cli import place
+from tailrace.cli import place, secrets
 from tailrace.cli.handing import HandIn, patiently
 from tailrace.cli.hints import hint
 from tailrace.cli.reached import logged_in, named
@@ -45,10 +45,11 @@ def submit(
     """With its files, where they are declared; without `travel` machines find them where they
     lie."""
     _, chunks = bag.encode()
+    hidden = secrets.found(bag.spec)
     spec, sent = bag.spec, None
     if spec.files == "staged" and travel:
         spec, sent = send(owner, bag)
-    body = Submission(spec, list(chunks))
+    body = Submission(spec, list(chunks), hidden)
     size = sum(len(chunk) for chunk in body.chunks) * 4 // 3
     if size > MOST_BODY:
         raise BadInput(

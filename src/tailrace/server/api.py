@@ -233,6 +233,7 @@ class Api:
         bag = checked(call.body, call.who, self._world.pools)
         terms = with_trusted(bag, self._trusted_pools())
         number = self._world.new_bag()
+        await asyncio.to_thread(self._seal, number, call.body)
         if bag.spec.catalogue is not None:
             await self._take_in(number, bag.spec.catalogue, call.who)
         spec, chunks = bag.encode()
@@ -244,6 +245,12 @@ class Api:
         await self._tell(BagSubmitted(number, terms, permutation), new)
         log.info("bag %d (%s, %d tasks) handed in by %s", number, new.name, bag.count, call.who)
         return Submitted(number, bag.spec.name, bag.count)
+
+    def _seal(self, number: int, asked: Submission) -> None:
+        try:
+            self._world.sealed.keep(number, asked.secrets)
+        except OSError as error:
+            raise Refused(507, f"the server's disk: {error.strerror}") from None
 
     async def _tell(self, event: BagSubmitted | BagChanged, new: NewBag | None = None) -> None:
         """Until it is committed; not while the server ends, for who would see to it?"""

@@ -11,16 +11,18 @@ from msgspec.structs import replace
 from tailrace.bag.bag import Bag
 from tailrace.bag.task import Task
 from tailrace.server.catalogues import Catalogues
+from tailrace.server.sealed import Sealed
 from tailrace.server.store import Store
 
 KEPT = 64  # bags in memory
 
 
 class Contents:
-    def __init__(self, store: Store, scratch: str, catalogues: Catalogues) -> None:
+    def __init__(self, store: Store, scratch: str, catalogues: Catalogues, sealed: Sealed) -> None:
         self._store = store
         self._scratch = scratch
         self._catalogues = catalogues
+        self._sealed = sealed
         self._bags: OrderedDict[int, Bag] = OrderedDict()
         self._shared: OrderedDict[int, dict[str, Any]] = OrderedDict()
 
@@ -45,6 +47,8 @@ class Contents:
         found = self._shared.get(number)
         if found is None:
             found = self._shared[number] = self.bag(number).shared()
+            if self.bag(number).spec.secrets:
+                found["secrets"] = self._sealed.of(number)
             if "travels" not in found:  # else each worker has a place of its own
                 found["scratch"] = self._scratch
             _keep_some(self._shared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from tailrace.bag.bag import Bag
@@ -49,10 +50,15 @@ class Embedded(Serving):
         )
 
     def submit(
-        self, bag: Bag, programs: dict[str, str] | None = None, taken: Taken | None = None
+        self,
+        bag: Bag,
+        programs: dict[str, str] | None = None,
+        taken: Taken | None = None,
+        secrets: Mapping[str, str] | None = None,
     ) -> int:
         """Other unfinished bags of the folder stay as they are, until they are resumed."""
         number = self.world.new_bag()
+        self.world.sealed.keep(number, secrets or {})
         self._hold_others(number)
         spec, chunks = bag.encode()
         order = bag.order()
@@ -63,7 +69,10 @@ class Embedded(Serving):
         self.world.tell(BagSubmitted(number, bag.terms(), permutation, taken=bits), new)
         return number
 
-    def resume(self, number: int) -> None:
+    def resume(self, number: int, secrets: Mapping[str, str] | None = None) -> None:
+        """With new values for its secrets, if they are given."""
+        if secrets:
+            self.world.sealed.keep(number, secrets)
         self._hold_others(number)
         self.world.tell(BagChanged(number, Change.RESUME))
 

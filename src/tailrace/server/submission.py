@@ -9,6 +9,7 @@ import re
 
 import msgspec
 
+from tailrace.bag import secrets
 from tailrace.bag.bag import Bag
 from tailrace.bag.checks import check_bag
 from tailrace.bag.items import Function, Luggage
@@ -34,6 +35,7 @@ class Submission(msgspec.Struct, frozen=True):
 
     spec: BagSpec
     chunks: list[bytes] = []
+    secrets: dict[str, str] = {}  # values of those that the spec names; kept sealed
 
 
 class Submitted(msgspec.Struct, frozen=True):
@@ -48,6 +50,7 @@ def checked(asked: Submission, who: Principal, pools: tuple[Pool, ...] = ()) -> 
     _check_budget(spec, pools)
     _check_files(spec, who)
     _check_then(spec)
+    _check_secrets(spec, asked.secrets)
     _check_numbers(spec)
     if spec.function is not None:
         return _checked_calls(asked, spec.function)
@@ -71,6 +74,19 @@ def _check_files(spec: BagSpec, who: Principal) -> None:
             "its files did not come along: it names no catalogue of them",
             remedy="`tailrace submit` sends them; this client may be an older one.",
         )
+
+
+def _check_secrets(spec: BagSpec, values: dict[str, str]) -> None:
+    if len(spec.secrets) > secrets.MOST_NAMES or set(values) != set(spec.secrets):
+        raise BadInput(
+            "the values of its secrets did not come along, or others did",
+            remedy="`tailrace submit` sends them; this client may be an older one.",
+        )
+    for name in spec.secrets:
+        secrets.check_name(name, spec.env)
+    secrets.check_values(spec.secrets, values)
+    if values and spec.function is not None:
+        raise BadInput("secrets are for a bag of commands")
 
 
 def _check_then(spec: BagSpec) -> None:

@@ -37,6 +37,7 @@ from tailrace.server.orders import Content
 from tailrace.server.porter import Places, Porter
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
 from tailrace.server.reading import BagFacts
+from tailrace.server.sealed import Sealed
 from tailrace.server.store import Store
 from tailrace.server.storeurl import Place
 from tailrace.server.turnstile import LONGEST_S, Turnstile
@@ -95,7 +96,8 @@ class World:
         self.store.remember_pools(pools, self.clock.now())
         self.blobs = Blobs(folder / "blobs")
         self.catalogues = Catalogues(self.blobs)
-        contents = Contents(self.store, str(folder / "scratch"), self.catalogues)
+        self.sealed = Sealed(folder)
+        contents = Contents(self.store, str(folder / "scratch"), self.catalogues, self.sealed)
         self.contents = contents
         lacking = partial(arrivals.lacking, contents, self.blobs)
         content = Content(contents.task, contents.shared, lacking, self.catalogues.small)

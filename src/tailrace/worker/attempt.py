@@ -7,6 +7,7 @@ import signal
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import spawn
+from .masking import Mask
 from .results import shortened
 from .ring import Slot, read_between, read_tail, remove
 from .room import ONE_CORE
@@ -17,6 +18,10 @@ KEEP_OUTPUT = 65536
 KEEP_AT_MOST = 8 << 20  # what is left of a file that was punched
 # Of stdout and of stderr, as JSON: with the value, a result is then no more than 4 MiB in a call.
 ENCODED_AT_MOST = 3 << 19
+NO_SECRETS = (
+    "the values of the bag's secrets are not with the server any more: "
+    "`tailrace resume` with them in the environment gives them again"
+)
 Json = Dict[str, Any]
 Ends = Tuple[int, int]  # of stdout and stderr
 
@@ -34,6 +39,7 @@ class Attempt:
         if terms.get("files") == "staged" and not order.get("last"):
             place = scratch if terms.get("travels") else terms["scratch"]
             self.folder = attempt_folder(place, self.id)
+        self._mask = Mask(terms["secrets"]) if terms.get("secrets") else None
         self.script = ""  # where its batch script lies
         self.passing: Optional[str] = None  # a folder of a batch script's own, gone with it
         self.slot: Optional[Slot] = None
@@ -55,6 +61,8 @@ class Attempt:
 
     def program(self, env: Dict[str, str]) -> spawn.Program:
         """Also enters the folder it runs in: the keeper's folder is that of the newest task."""
+        if "secrets" in self.terms and self.terms["secrets"] is None:
+            raise spawn.CannotStart("host_failed", None, NO_SECRETS, of_bag=True)
         if self.order.get("shell") is not None:
             path, argv = spawn.SHELL, ["sh", "-c", self.order["shell"]]
         else:
@@ -90,7 +98,11 @@ class Attempt:
     def failed(self, outcome: str, exit_code: Optional[int], error: str) -> Json:
         result = self._blank()
         result.update(outcome=outcome, exit=exit_code, error=shortened(error))
-        return result
+        return self.masked(result)
+
+    def masked(self, told: Json) -> Json:
+        """Without the values of its bag's secrets."""
+        return told if self._mask is None else self._mask.apply(told)
 
     def not_started(self, error: Exception) -> Json:
         if isinstance(error, spawn.CannotStart):
@@ -128,7 +140,7 @@ class Attempt:
             result["stderr"], result["stderr_bytes"] = "", 0
         result["error"] = shortened(result["error"])
         slot.clear(out.size, err.size)
-        return result
+        return self.masked(result)
 
     # ---- of a call ----------------------------------------------------------------------------
 

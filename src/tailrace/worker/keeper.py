@@ -35,7 +35,7 @@ from .pipe import Lines, Outbox
 from .printing import redirect
 from .progress import Onlooker
 from .results import unstarted
-from .ring import Ring
+from .ring import Ring, remove
 from .room import Room
 from .runners import Parts, Runners, is_call
 from .surroundings import Surroundings
@@ -299,6 +299,8 @@ class Keeper:
         self._used_us += result["cpu_us"]
         self._note_length(attempt.bag, result)
         self._outbox.put(result)
+        if attempt.terms.get("secrets"):
+            remove(self._onlooker.path_of(attempt.id))  # who knows what it wrote there
         if attempt.folder is not None and not (
             result["outcome"] == "succeeded" and result["outputs"]
         ):

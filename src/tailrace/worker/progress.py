@@ -90,10 +90,12 @@ def _news_of(attempt: Attempt, path: str) -> Optional[Json]:
         line = _last_line(path, there)
         if not line:
             return None  # it is just being written
+        done: Optional[float]
         done, text = understand(line)
     except NotUnderstood as error:
-        return {"attempt": attempt.id, "done": None, "text": str(error)[:TEXT_CHARACTERS]}
-    return {"attempt": attempt.id, "done": done, "text": text}
+        done, text = None, str(error)
+    told = attempt.masked({"attempt": attempt.id, "done": done, "text": text})
+    return dict(told, text=told["text"][:TEXT_CHARACTERS])
 
 
 def _last_line(path: str, there: os.stat_result) -> str:
@@ -120,7 +122,7 @@ def understand(line: str) -> Tuple[float, str]:
     of = 100.0 if percent else float(whole or 1)
     if not 0 < of < float("inf") or not float(number) <= of:
         raise NotUnderstood(f"{_said(line)} is not between 0 and 1")
-    return float(number) / of, text.strip()[:TEXT_CHARACTERS]
+    return float(number) / of, text.strip()
 
 
 def _said(line: str) -> str:

@@ -30,7 +30,8 @@ class Surroundings:
         """The worker's own, then the bag's, then the task's; ours last."""
         base = self._of_bag.get(id(terms))
         if base is None:
-            base = self._of_bag[id(terms)] = {**self._own, **(terms.get("env") or {})}
+            given = (terms.get(name) or {} for name in ("env", "secrets"))
+            base = self._of_bag[id(terms)] = {**self._own, **next(given), **next(given)}
         env = {**base, **(order.get("env") or {})}
         threads = str(max(1, needs.get("cores", 1000) // 1000))
         for name in _THREADS:
