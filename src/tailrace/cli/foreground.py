@@ -18,6 +18,7 @@ from tailrace.errors import BadInput
 from tailrace.quantities import show_size
 from tailrace.report import words
 from tailrace.worker import machine, script, spawn, staging, value
+from tailrace.worker.masking import Mask
 from tailrace.worker.surroundings import Surroundings
 
 NOT_STARTED = 127
@@ -25,12 +26,19 @@ NOT_STARTED = 127
 
 class Foreground:
     def __init__(
-        self, content: Bag, bag: int, index: int, attempt: int, own: Mapping[str, str]
+        self,
+        content: Bag,
+        bag: int,
+        index: int,
+        attempt: int,
+        own: Mapping[str, str],
+        secrets: Mapping[str, str],
     ) -> None:
-        """`own` is the environment that a worker would pass on."""
+        """`own` is the environment that a worker would pass on; `secrets` the task finds in it."""
         self._own = own
+        self._mask = Mask(secrets)
         self._task = content.task(index)
-        self._terms = content.shared()
+        self._terms = {**content.shared(), "secrets": secrets}
         self._attempt = attempt
         self._staged = content.spec.files == "staged" and not self._task.last
         self._room = Path(tempfile.mkdtemp(prefix=f"tailrace-{bag}-{index}-"))
@@ -153,7 +161,7 @@ class Foreground:
             self.notes.append(f"its value cannot be used: {error}")
             return
         if written:
-            self.notes.append(f"its value: {str(found)[:400]}")
+            self.notes.append(f"its value: {self._mask.text(str(found))[:400]}")
 
     def _look_for_outputs(self) -> None:
         outputs = [{"name": o.name, "required": o.required} for o in self._task.outputs]

@@ -45,9 +45,9 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
         last = _decisive(here, facts.bag, index)
         # Commands and rows of a CSV are read from the store only now.
         say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
-        env = dict(_environment(here, last) if not current_env else os.environ)
-        env |= secrets.for_one(content.spec, here.folder, facts.bag)
-        run = Foreground(content, facts.bag, index, last.attempt if last else 0, env)
+        env = _environment(here, last) if not current_env else os.environ
+        hidden = secrets.for_one(content.spec, here.folder, facts.bag)
+        run = Foreground(content, facts.bag, index, last.attempt if last else 0, env, hidden)
         if index == content.last:
             failed = [task for task, _, _ in reading.failed(here.link, facts.bag)]
             run.tell_failed(sum(task < index for task in failed))
