@@ -30,6 +30,12 @@ _OPTIONS = """
 # Each combination so often; {repeat} counts from 1.
 #repeat = 3
 
+# Once, when all tasks have their result; $TAILRACE_FAILED tells how many failed.
+#then = "python3 collect.py"
+
+# Variables whose values tasks find as your shell has them now; kept sealed, and masked in output.
+#secrets = ["API_KEY"]
+
 # Money and time for the whole bag; a budget needs its unit.
 #budget = "20 USD"
 #deadline = "8h"
