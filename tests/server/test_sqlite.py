@@ -52,4 +52,4 @@ def test_every_insertion_of_the_store_that_can_be_is_written_together() -> None:
     from tailrace.server.sqlite import _of_several
 
     together = [name for name, statement in STATEMENTS.items() if _of_several(statement)]
-    assert together == ["sent", "settled", "feed", "journal"]
+    assert together == ["sent", "settled", "feed", "forgotten", "journal"]

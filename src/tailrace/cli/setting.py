@@ -10,6 +10,7 @@ import msgspec
 
 from tailrace.quantities import duration_us, price, show_duration, show_size, size_bytes
 from tailrace.server import storeurl
+from tailrace.server.retention import Retention
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -35,6 +36,8 @@ class Setting(msgspec.Struct, frozen=True):
             return show_size(value)
         if self.name == "store":
             return storeurl.shown(value) if value else "file"
+        if isinstance(value, Retention):
+            return "for ever" if value.keep_us is None else show_duration(value.keep_us)
         if self.name == "minimum":
             return show_duration(value)
         return f"{value:g}" if isinstance(value, float) else str(value)
@@ -136,6 +139,19 @@ def _notify(written: Any) -> tuple[str, ...]:
     return () if found == ("none",) else found
 
 
+def _retention(written: Any) -> Retention:
+    """A time, or a table."""
+    given = dict(written) if isinstance(written, dict) else {"keep": written}
+    keep, failed = given.pop("keep", "for ever"), given.pop("keep_failed_output", None)
+    if given:
+        raise ValueError(f"{next(iter(given))!r} is neither keep nor keep_failed_output")
+    keep_us = None if keep == "for ever" else duration_us(_scalar(keep))
+    failed_us = None if failed is None else duration_us(_scalar(failed))
+    if failed_us is not None and (keep_us is None or failed_us < keep_us):
+        raise ValueError("keep_failed_output is a longer time than keep, or of no use")
+    return Retention(keep_us, failed_us)
+
+
 _ALL = (
     Setting(
         "cores", None, _cores, '4, "50%" or "all"', "cores the workers of this machine may use"
@@ -158,6 +174,13 @@ _ALL = (
         _notify,
         '"https://hook.example.org", or "mail -s news ada"',
         "told when a bag ends, is braked or stopped, has spent most, or stands still",
+    ),
+    Setting(
+        "retention",
+        Retention(),
+        _retention,
+        '"90 days", or a table: [retention] keep = "90 days"',
+        "how long `tailrace serve` keeps bags after their end",
     ),
     Setting("color", "auto", _color, '"never"', "auto, always or never"),
     Setting("report", None, _report, '"auto"', "write the HTML report: true, false or auto"),

@@ -27,6 +27,7 @@ from tailrace.pools.terms import Billing, Pool
 from tailrace.server.capacity import Capacity
 from tailrace.server.command_pool import AnyPool, CommandPool
 from tailrace.server.local_pool import LocalPool
+from tailrace.server.retention import Retention
 
 PROJECT = "tailrace.toml"
 POOLS_FILE = "pools.toml"
@@ -43,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     minimum: int  # microseconds billed at least
     journal: bool
     notify: tuple[str, ...]  # web hooks and commands
+    retention: Retention
     store: str  # a URL; '': a file of the folder
     color: str
     report: bool | None  # None: when the run was long enough to be worth it

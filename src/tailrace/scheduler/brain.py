@@ -32,6 +32,7 @@ from tailrace.scheduler import (
     dispatch,
     endings,
     fleet,
+    forgetting,
     invariants,
     leases,
     offers,
@@ -45,6 +46,7 @@ from tailrace.scheduler.decisions import AnyDecision, Remember
 from tailrace.scheduler.events import (
     AnyEvent,
     BagChanged,
+    BagForgotten,
     BagSubmitted,
     Change,
     Ended,
@@ -274,15 +276,15 @@ def ring(state: State) -> None:
         if alarm is Alarm.TIMEOUT:
             endings.timed_out(state, int(key))
         elif alarm is Alarm.TRIAL:
-            brakes.trials_due(state, state.bags[int(key)])
+            _of_bag(state, key, brakes.trials_due)
         elif alarm is Alarm.READMIT:
             readmitted(state, state.hosts[str(key)])
         elif alarm is Alarm.DOUBT:
             state.supply = True  # a host that was held back may try one
         elif alarm is Alarm.REPLICATE:
-            looked_at_again(state, state.bags[int(key)])
+            _of_bag(state, key, looked_at_again)
         elif alarm is Alarm.ROUND:
-            rounds.open_round(state, state.bags[int(key)])
+            _of_bag(state, key, rounds.open_round)
         elif alarm is Alarm.LEASE:
             leases.end_is_near(state, int(key))
         elif alarm is Alarm.UNIT:
@@ -291,6 +293,13 @@ def ring(state: State) -> None:
             leases.ask_again(state, str(key))
     if units:
         leases.units_end(state, units)
+
+
+def _of_bag(state: State, key: int | str, act: Callable[[State, Bag], None]) -> None:
+    """An alarm may outlive its bag."""
+    bag = state.bags.get(int(key))
+    if bag is not None:
+        act(state, bag)
 
 
 def looked_at_again(state: State, bag: Bag) -> None:
@@ -308,6 +317,7 @@ DOORS: dict[type[Any], Callable[[State, Any], None]] = {
     BagSubmitted: bag_submitted,
     TasksArrived: tasks_arrived,
     BagChanged: bag_changed,
+    BagForgotten: forgetting.forget,
     HostSeen: host_seen,
     Offer: offered,
     OfferWithdrawn: offer_withdrawn,

@@ -100,6 +100,12 @@ class Remember(Decision, frozen=True):
     row: BagRow | TaskRow | HostRow | LeaseRow
 
 
+class Forget(Decision, frozen=True):
+    """Remove a bag, and all that is known of it."""
+
+    bag: int
+
+
 AnyDecision = (
     Assign
     | Drop
@@ -113,4 +119,5 @@ AnyDecision = (
     | PauseBag
     | StopBag
     | Remember
+    | Forget
 )

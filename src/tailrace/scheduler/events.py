@@ -70,6 +70,12 @@ class BagChanged(Event, frozen=True):
     why: str = ""
 
 
+class BagForgotten(Event, frozen=True):
+    """The time it is kept after its end is over."""
+
+    bag: int
+
+
 class HostSeen(Event, frozen=True):
     """A host calls for the first time, after silence, or has changed."""
 
@@ -136,6 +142,7 @@ AnyEvent = (
     | BagSubmitted
     | TasksArrived
     | BagChanged
+    | BagForgotten
     | HostSeen
     | Offer
     | OfferWithdrawn

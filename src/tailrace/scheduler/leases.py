@@ -37,6 +37,11 @@ def fit_fleet(state: State) -> None:
     due, state.fleet_due = sorted(state.fleet_due), {}
     for number in due:
         _fit(state, state.bags[number])
+    let_go(state)
+
+
+def let_go(state: State) -> None:
+    """Of leases that are gone, those that no call under way can name any more."""
     while state.gone and (state.leases[state.gone[0]].gone_us or 0) < state.now - KEPT_US:
         del state.leases[state.gone.popleft()]
 

@@ -31,6 +31,7 @@ from tailrace.server.repeats import Repeats
 from tailrace.server.routes import Call, Plain, Refused, Route, Routes
 from tailrace.server.storeroom import Storeroom
 from tailrace.server.submission import MOST_BODY, Submission, Submitted, checked
+from tailrace.server.sweeping import Sweeper
 from tailrace.server.tokens import Token, Tokens
 from tailrace.server.trust import trusted_pools, with_trusted
 from tailrace.server.world import World
@@ -114,13 +115,19 @@ WORK = Route(
 
 
 class Api:
-    def __init__(self, world: World, tokens: Tokens, neighbours: Neighbours | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        tokens: Tokens,
+        sweeper: Sweeper,
+        neighbours: Neighbours | None = None,
+    ) -> None:
         self._world = world
         self._tokens = tokens
         self._neighbours = neighbours
         self._look_at_neighbours()
         self._repeats = Repeats(world.store.link)
-        blobs = Storeroom(world).routes()
+        blobs = Storeroom(world, sweeper).routes()
         self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
 
     def _open(self) -> tuple[Route, ...]:

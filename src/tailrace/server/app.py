@@ -19,7 +19,9 @@ from tailrace.server.neighbours import Neighbours
 from tailrace.server.principals import Kind, Principal, Who
 from tailrace.server.protocol import PROTOCOL, REPORTED, WorkRequest, decode_request, encode
 from tailrace.server.repeats import key_of
+from tailrace.server.retention import Retention
 from tailrace.server.routes import Call, Plain, Refused, Route
+from tailrace.server.sweeping import Sweeper
 from tailrace.server.tokens import Tokens
 from tailrace.server.turnstile import Full, Load
 from tailrace.server.world import Unavailable, World
@@ -38,12 +40,20 @@ LOCAL = "local"  # the pool of a worker that names none
 
 
 class App:
-    def __init__(self, world: World, token: str, *, shares_account: bool = False) -> None:
+    def __init__(
+        self,
+        world: World,
+        token: str,
+        *,
+        shares_account: bool = False,
+        sweeper: Sweeper | None = None,
+    ) -> None:
         """`shares_account`: tasks run under the account of the server."""
         self._world = world
         tokens = Tokens(world.store.link)
         self._gate = Gate(token, tokens, world.clock.now)
-        self._api = Api(world, tokens, Neighbours(tokens) if shares_account else None)
+        sweeper = sweeper or Sweeper(world, Retention())
+        self._api = Api(world, tokens, sweeper, Neighbours(tokens) if shares_account else None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -47,6 +47,8 @@ class Batch:
         self.unpublished: list[Row] = []  # attempt
         self.published: list[Row] = []  # attempt
         self.feed: list[Row] = []  # bag, at_us, kind, body
+        self.forgotten: list[Row] = []  # bag
+        self.floors: list[Row] = []  # kind and number: all numbers up to it have been used
         self.journal: list[Row] = []  # body
 
     def __bool__(self) -> bool:

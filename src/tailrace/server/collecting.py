@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from tailrace.server.blobs import Blobs
+from tailrace.server.retention import Going
 
 LEAST_S = 3600.0  # on the way in: a bag may come to hold it yet
 
@@ -24,35 +26,56 @@ class Collected(msgspec.Struct, frozen=True):
     bags: int
     blobs: int
     bytes: int
+    removed: list[Going] = []  # bags that went whole
 
 
-def collect(blobs: Blobs, ended: Collection[int], next_bag: int, keep_s: float) -> Collected:
-    """`ended` are bags whose time is over; those from `next_bag` on were never committed."""
-    young = time.time() - max(keep_s, LEAST_S)
-    bags = 0
-    for holder, number in blobs.holders("bag"):
-        bag = int(number)
-        if bag in ended or (bag >= next_bag and _is_old(blobs.folder / "of" / holder)):
-            blobs.drop(holder)
-            bags += 1
-    for holder, _ in blobs.holders("user"):
-        for _, path in _older(blobs.folder / "of" / holder, young):
-            path.unlink(missing_ok=True)
+def collect(
+    blobs: Blobs, ended: Collection[int], next_bag: int, keep_s: float, *, dry: bool = False
+) -> Collected:
+    """`ended` are bags whose time is over; those from `next_bag` on were never committed. `dry`
+    removes nothing."""
+    bags = [
+        holder
+        for holder, number in blobs.holders("bag")
+        if int(number) in ended
+        or (int(number) >= next_bag and _is_old(blobs.folder / "of" / holder))
+    ]
+    put = list(_put_long_ago(blobs, time.time() - max(keep_s, LEAST_S)))
+    if dry:
+        return _swept(blobs, len(bags), _links(blobs, bags, put), dry=True)
+    for holder in bags:
+        blobs.drop(holder)
+    for path in put:
+        path.unlink(missing_ok=True)
     for _, path in _older(blobs.folder / "new", time.time() - LEAST_S):
         path.unlink(missing_ok=True)
-    return _swept(blobs, bags)
+    return _swept(blobs, len(bags), Counter())
+
+
+def _put_long_ago(blobs: Blobs, young: float) -> Iterator[Path]:
+    """By users."""
+    for holder, _ in blobs.holders("user"):
+        for _, path in _older(blobs.folder / "of" / holder, young):
+            yield path
+
+
+def _links(blobs: Blobs, bags: list[str], put: list[Path]) -> Counter[str]:
+    """How many each blob would lose, by its name."""
+    held = (path for bag in bags for _, path in _older(blobs.folder / "of" / bag, float("inf")))
+    return Counter(path.parent.name + path.name for path in (*held, *put))
 
 
 def _is_old(folder: Path) -> bool:
     return folder.stat().st_mtime < time.time() - LEAST_S
 
 
-def _swept(blobs: Blobs, bags: int) -> Collected:
+def _swept(blobs: Blobs, bags: int, lost: Counter[str], *, dry: bool = False) -> Collected:
     """What has one link is held by nobody; a young one may be on its way to a holder."""
     count = size = 0
     for there, path in _older(blobs.folder / "all", time.time() - LEAST_S):
-        if there.st_nlink == 1:
-            path.unlink(missing_ok=True)
+        if there.st_nlink - lost[path.parent.name + path.name] == 1:
+            if not dry:
+                path.unlink(missing_ok=True)
             count, size = count + 1, size + there.st_size
     return Collected(bags, count, size)
 

@@ -294,7 +294,10 @@ class Desk:
     def _known(self, number: int) -> Known | None:
         """Bag, index and host of an attempt sent at some time."""
         live = self.scheduler.state.attempts.get(number)
-        return (live.bag, live.index, live.host) if live else self._store.attempt(number)
+        if live is not None:
+            return live.bag, live.index, live.host
+        found = self._store.attempt(number)
+        return found if found and found[0] in self.scheduler.state.bags else None
 
     def _take_progress(self, request: WorkRequest, now: int) -> None:
         """Only what is new, of what is out there: the journal is spared the rest."""

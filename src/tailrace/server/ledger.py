@@ -15,6 +15,7 @@ from tailrace.scheduler.decisions import (
     Close,
     Drop,
     Exclude,
+    Forget,
     PauseBag,
     Release,
     Remember,
@@ -65,6 +66,7 @@ class Ledger:
             Exclude: self._exclude,
             PauseBag: self._brake,
             StopBag: self._brake,
+            Forget: self._forget,
         }
 
     def begin(self, now: int, state: State, opening: Page | None) -> None:
@@ -209,6 +211,15 @@ class Ledger:
         task = (one.bag, one.index)
         self._batch.settled = [row for row in self._batch.settled if row[:2] != task]
         self._batch.reopened.append(task)
+
+    def _forget(self, one: Forget) -> None:
+        """Numbers that were used are not used again, also when none is left in the tables."""
+        self._batch.forgotten.append((one.bag,))
+        state = self._state
+        self._batch.floors += [
+            ("last_bag", one.bag), ("last_attempt", state.next_attempt - 1),
+            ("last_lease", state.next_lease - 1),
+        ]  # fmt: skip
 
     def _remember(self, one: Remember) -> None:
         row = one.row

@@ -12,7 +12,7 @@ from types import TracebackType
 
 from tailrace.errors import StoreError
 from tailrace.scheduler.brain import Scheduler
-from tailrace.scheduler.events import BagChanged
+from tailrace.scheduler.events import BagChanged, BagForgotten
 from tailrace.scheduler.journal import Page
 from tailrace.server.clock import Clock
 from tailrace.server.ledger import Ledger
@@ -20,6 +20,8 @@ from tailrace.server.link import Link, Trouble
 from tailrace.server.lock import Lock
 from tailrace.server.store import Store
 from tailrace.server.whereabouts import store_of
+
+SLICE = 10_000  # rows removed at once: nobody waits
 
 
 class Offline:
@@ -51,13 +53,22 @@ class Offline:
     def link(self) -> Link:
         return self._store.link
 
-    def tell(self, event: BagChanged) -> None:
+    def clear(self, bag: int) -> None:
+        """What is left of a bag that was forgotten."""
+        while self._store.clear(bag, SLICE):
+            pass
+
+    def leaving(self) -> list[int]:
+        return self._store.leaving()
+
+    def tell(self, *events: BagChanged | BagForgotten) -> None:
         now, rows = Clock().now(), self._store.restored()
         scheduler = Scheduler()
         scheduler.restore(rows, now)
         ledger = Ledger(True, {})
         ledger.begin(now, scheduler.state, Page(rows, now))
-        ledger.enter(event, scheduler.handle(event, now))
+        for event in events:
+            ledger.enter(event, scheduler.handle(event, now))
         try:
             self._store.commit(ledger.batch())
         except (sqlite3.Error, Trouble) as error:

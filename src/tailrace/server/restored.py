@@ -23,8 +23,8 @@ def restored(link: Link) -> Restored:
         attempts=_live(link),
         hosts=_rows(link, "SELECT row FROM hosts ORDER BY host", HostRow),
         leases=_rows(link, "SELECT row FROM leases ORDER BY lease", LeaseRow),
-        next_attempt=_next(link, "SELECT coalesce(max(attempt), 0) + 1 FROM attempts"),
-        next_lease=_next(link, "SELECT coalesce(max(lease), 0) + 1 FROM leases"),
+        next_attempt=_next(link, "SELECT coalesce(max(attempt), 0) FROM attempts", "last_attempt"),
+        next_lease=_next(link, "SELECT coalesce(max(lease), 0) FROM leases", "last_lease"),
     )
 
 
@@ -50,5 +50,11 @@ def _rows(link: Link, query: str, kind: type[Any]) -> list[Any]:
     return [decoder.decode(row[0]) for row in link.execute(query)]
 
 
-def _next(link: Link, query: str) -> int:
-    return int(link.execute(query).fetchone()[0])
+def _next(link: Link, newest: str, kind: str) -> int:
+    """Not one that was used by what is removed."""
+    return max(int(link.execute(newest).fetchone()[0]), floor(link, kind)) + 1
+
+
+def floor(link: Link, kind: str) -> int:
+    found = link.execute("SELECT value FROM meta WHERE key = ?", (kind,)).fetchone()
+    return int(found[0]) if found else 0

@@ -13,7 +13,9 @@ from tailrace.server.door import Door
 from tailrace.server.http import http_server
 from tailrace.server.local_pool import LocalPool
 from tailrace.server.lock import Owner
+from tailrace.server.retention import Retention
 from tailrace.server.site import Site
+from tailrace.server.sweeping import Sweeper
 from tailrace.server.world import Parts, World
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Serving:
         store: str = "",
         parts: Parts | None = None,
         notify: tuple[str, ...] = (),
+        retention: Retention | None = None,
         inherits: bool = True,
     ) -> None:
         """`inherits`: tasks have all of this process's environment, which is for one's own."""
@@ -55,6 +58,7 @@ class Serving:
         self.address = self.here.url
         self._token = secrets.token_urlsafe(32)
         self._inherits = inherits
+        self._sweeper = Sweeper(self.world, retention or Retention())
         self._kill = False
         self._notify = notify
         self._notifying: Notifying | None = None
@@ -67,6 +71,8 @@ class Serving:
         self._http = http_server(self._app(), self._door.certificate)
         self._serving = asyncio.create_task(self._http.serve(sockets=[self._sock]))
         world.begin()
+        if self.stays:
+            self._sweeper.begin()
         if self._notify:
             from tailrace.server.notifying import Notifying
 
@@ -75,7 +81,8 @@ class Serving:
 
     def _app(self) -> App:
         local = any(isinstance(pool, LocalPool) for pool in self._pools)
-        return App(self.world, self._token, shares_account=local and self.stays)
+        shares_account = local and self.stays
+        return App(self.world, self._token, shares_account=shares_account, sweeper=self._sweeper)
 
     def _site(self) -> Site:
         world, port = self.world, self._sock.getsockname()[1]
@@ -103,6 +110,7 @@ class Serving:
         if self._notifying is not None:
             self._notifying.last_look()
         self.world.refuse_all()
+        await self._sweeper.end()
         self._http.should_exit = True
         await self._serving
         self.world.close()

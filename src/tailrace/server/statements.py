@@ -26,6 +26,9 @@ STATEMENTS = {
     "unpublished": "INSERT INTO unpublished VALUES (?) ON CONFLICT DO NOTHING",
     "published": "DELETE FROM unpublished WHERE attempt = ?",
     "feed": "INSERT INTO feed (bag, at_us, kind, body) VALUES (?, ?, ?, ?)",
+    "floors": "INSERT INTO meta (key, value) VALUES (?, ?)"
+    " ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE excluded.value > meta.value",
+    "forgotten": "INSERT INTO leaving (bag) VALUES (?)",
     "journal": "INSERT INTO journal (body) VALUES (?)",
 }
 NEW_BAG = (
@@ -34,3 +37,13 @@ NEW_BAG = (
 )
 NEW_KEY = "INSERT INTO submissions (who, key, hash, bag) VALUES (?, ?, ?, ?)"
 NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"
+# What goes at once with a bag that is forgotten: all by which anybody would know of it.
+FORGET = tuple(
+    f"DELETE FROM {table} WHERE bag = ?" for table in ("bags", "troubles", "leases", "submissions")
+)
+# What is left of it goes in slices.
+CLEAR = {
+    table: f"DELETE FROM {table} WHERE bag = ? AND {key} IN"
+    f" (SELECT {key} FROM {table} WHERE bag = ? ORDER BY {key} LIMIT ?)"
+    for table, key in (("results", "idx"), ("attempts", "attempt"), ("feed", "n"), ("chunks", "k"))
+}

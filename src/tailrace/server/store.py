@@ -8,7 +8,7 @@ over by another cannot write any more.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -18,9 +18,9 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler.rows import Restored
 from tailrace.server import migrations, sqlite
 from tailrace.server.batch import Batch, NewBag
-from tailrace.server.link import Rejected, Trouble, Work, WritingLink
-from tailrace.server.restored import restored
-from tailrace.server.statements import NEW_BAG, NEW_CHUNK, NEW_KEY, STATEMENTS
+from tailrace.server.link import Rejected, Row, Trouble, Work, WritingLink
+from tailrace.server.restored import floor, restored
+from tailrace.server.statements import CLEAR, FORGET, NEW_BAG, NEW_CHUNK, NEW_KEY, STATEMENTS
 from tailrace.server.storeurl import Place, is_url, read, shown
 
 
@@ -56,11 +56,14 @@ class Store:
 
     def commit(self, batch: Batch) -> None:
         """All of it or nothing; raises on any failure, with nothing written."""
+        self._in_one(lambda: self._write(batch))
+
+    def _in_one(self, write: Callable[[], None]) -> None:
         held = self.link.begin()
         try:
             if held != self.epoch:
                 raise StoreError(f"{self.path}: another server has taken over the store.")
-            self._write(batch)
+            write()
             self.link.commit()
         except BaseException:
             self.link.roll_back()
@@ -71,9 +74,29 @@ class Store:
             self.link.write(_rows_of(new))
         named = ((statement, getattr(batch, name)) for name, statement in STATEMENTS.items())
         self.link.write([(statement, rows) for statement, rows in named if rows])
+        if batch.forgotten:
+            self.link.write([(statement, batch.forgotten) for statement in FORGET])
+
+    def leaving(self) -> list[int]:
+        """Bags that are forgotten, and of which something is left."""
+        return [row[0] for row in self.link.execute("SELECT bag FROM leaving ORDER BY bag")]
+
+    def clear(self, bag: int, most: int) -> bool:
+        """Remove some rows of a bag that is leaving; is there more?"""
+        for table, statement in CLEAR.items():
+            query = f"SELECT 1 FROM {table} WHERE bag = ? LIMIT 1"
+            if self.link.execute(query, (bag,)).fetchone() is not None:
+                self._write_one(statement, (bag, bag, most))
+                return True
+        self._write_one("DELETE FROM leaving WHERE bag = ?", (bag,))
+        return False
+
+    def _write_one(self, statement: str, row: Row) -> None:
+        self._in_one(lambda: self.link.write([(statement, [row])]))
 
     def next_bag(self) -> int:
-        return int(self._one("SELECT coalesce(max(bag), 0) + 1 FROM bags"))
+        newest = int(self._one("SELECT coalesce(max(bag), 0) FROM bags"))
+        return max(newest, floor(self.link, "last_bag")) + 1
 
     def attempt(self, number: int) -> tuple[int, int, str] | None:
         """Bag, index and host of an attempt sent at some time."""

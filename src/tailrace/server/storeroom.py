@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.errors import BadInput
 from tailrace.server import reading
@@ -16,6 +17,7 @@ from tailrace.server.custody import Custody, Whose
 from tailrace.server.principals import Who
 from tailrace.server.protocol import Count
 from tailrace.server.routes import Call, Plain, Refused, Route
+from tailrace.server.sweeping import Sweeper
 from tailrace.server.world import World
 from tailrace.worker.blobs import CHUNK, Broken, is_digest
 
@@ -33,6 +35,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 class Keep(msgspec.Struct, frozen=True):
     keep_s: Count
+    dry_run: bool = False  # tell what would go, and remove nothing
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -41,8 +44,9 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Storeroom:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, sweeper: Sweeper) -> None:
         self._world = world
+        self._sweeper = sweeper
         self._blobs = world.blobs
         self._custody = Custody(world)
 
@@ -55,7 +59,8 @@ class Storeroom:
             Route("HEAD", BLOB, some, "Whether it is there.", self._get, query=Whose, kind=BYTES),
             Route("POST", "/api/v1/blobs/missing", some, "Which of these are not here.",
                   self._missing, list[str], Asked, most_body=2 * CHUNK),
-            Route("POST", "/api/v1/gc", Who.ADMINS, "Remove blobs that are held no longer.",
+            Route("POST", "/api/v1/gc", Who.ADMINS,
+                  "Remove blobs that are held no longer, and bags past their time.",
                   self._collect, Collected, Keep),
         )  # fmt: skip
 
@@ -81,17 +86,21 @@ class Storeroom:
         return await _elsewhere(self._blobs.missing, holder, asked.hashes)
 
     async def _collect(self, call: Call) -> Collected:
-        world = self._world
-        until = world.clock.now() - call.body.keep_s * 1_000_000
-        ended = reading.ended_before(world.store.link, until)
+        world, asked = self._world, call.body
+        past = self._sweeper.past() if asked.dry_run else await self._sweeper.sweep()
+        until = world.clock.now() - asked.keep_s * 1_000_000
+        ended = {*reading.ended_before(world.store.link, until), *(one.bag for one in past)}
         known = world.store.next_bag()
-        return await _elsewhere(collect, self._blobs, ended, known, call.body.keep_s)
+        found = await _elsewhere(
+            collect, self._blobs, ended, known, asked.keep_s, dry=asked.dry_run
+        )
+        return replace(found, removed=past)
 
 
-async def _elsewhere(do: Callable[..., T], *values: Any) -> T:
+async def _elsewhere(do: Callable[..., T], *values: Any, **named: Any) -> T:
     """A disk may be slow: no work call waits for it."""
     try:
-        return await asyncio.to_thread(do, *values)
+        return await asyncio.to_thread(do, *values, **named)
     except FileNotFoundError:
         raise Refused(404, "there is no such blob, or it is not yours") from None
     except OSError as error:
