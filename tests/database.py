@@ -88,6 +88,19 @@ class Database:
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(PATIENCE_S)
 
+    def pause(self) -> None:
+        """It is there and says nothing: all its processes at once."""
+        self._signal_all(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number: int) -> None:
+        first = self._process.pid
+        below = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+        for pid in (first, *map(int, below)):
+            os.kill(pid, number)
+
     def close(self) -> None:
         self.stop()
         shutil.rmtree(self._folder)

@@ -182,7 +182,7 @@ class Server:
     def submit(self, plan: BagPlan) -> None:
         if self.product is None:
             return
-        self._last_bag = max(self._last_bag + 1, self.product.store.next_bag())
+        self._last_bag = self.product.new_bag()
         self.submitted[plan.name] = None
         self.world.owner.numbered(plan, self._last_bag)
         spec, chunks = Bag(plan.spec, _no_chunk).encode()

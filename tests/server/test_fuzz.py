@@ -52,7 +52,7 @@ class Stage:
 
     async def _begin(self, folder: Path) -> None:
         self.world = World(folder, ())
-        tokens = Tokens(self.world.store.link)
+        tokens = Tokens(self.world.store)
         now = self.world.clock.now()
         for name in ("one", "two"):  # those that will be revoked
             tokens.add(Kind.USER, name, now)

@@ -72,4 +72,4 @@ def office(folder: Path) -> Iterator[Office]:
     from tailrace.server.offline import Offline
 
     with Offline(folder) as offline:
-        yield Unserved(Tokens(offline.link))
+        yield Unserved(Tokens(offline.store))

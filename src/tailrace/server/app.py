@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec.structs import replace
 
-from tailrace.errors import TailraceError
+from tailrace.errors import StoreError, TailraceError
 from tailrace.server.api import WORK, Api
 from tailrace.server.cycle import Fallen
 from tailrace.server.gate import Gate
@@ -50,7 +50,7 @@ class App:
     ) -> None:
         """`shares_account`: tasks run under the account of the server."""
         self._world = world
-        tokens = Tokens(world.store.link)
+        tokens = Tokens(world.store)
         self._gate = Gate(token, tokens, world.clock.now)
         sweeper = sweeper or Sweeper(world, Retention())
         self._api = Api(world, tokens, sweeper, Neighbours(tokens) if shares_account else None)
@@ -145,9 +145,9 @@ class App:
         except (Fallen, Unavailable):
             status, headers = 503, _again()
             answer = {"error": self._world.trouble or "the server is ending"}
-        except TROUBLES as error:
+        except (*TROUBLES, StoreError) as error:
             status, headers = 503, _again()
-            answer = {"error": f"the store cannot be read: {error}"}
+            answer = {"error": f"the store cannot be read or written: {error}"}
         except UNUSABLE as error:
             raise Refused(400, str(error)) from error
         if isinstance(answer, Plain):

@@ -59,7 +59,7 @@ class CommandPool(msgspec.Struct, frozen=True):
         """The one that machines have, as long as it holds. The server's owner starts them, so that
         they are trusted as his terms say."""
         name, trusted = self.terms.name, self.terms.trusted
-        tokens, ours = Tokens(site.store.link), Principal(Kind.POOL, name, trusted)
+        tokens, ours = Tokens(site.store), Principal(Kind.POOL, name, trusted)
         try:
             before = parse(read(str(path))).token if path.exists() else ""
         except BadJoin:

@@ -16,6 +16,7 @@ from tailrace.server.link import TROUBLES
 from tailrace.server.store import Store
 
 Heard = Callable[[], None]
+CHECK_US = 2_000_000  # so long a server that writes nothing may not know that it lost its store
 
 
 class CannotCommit(Exception):
@@ -30,7 +31,8 @@ class Cycle:
     def __init__(self, store: Store, make: Callable[[], Desk]) -> None:
         self._store = store
         self._make = make
-        self._desk: Desk | None = make()
+        self._desk: Desk | None = self._made()
+        self._asserted_us = 0  # when the store was last known to be ours
         self._told: list[tuple[AnyEvent, NewBag | None, Heard | None]] = []
 
     @property
@@ -52,13 +54,21 @@ class Cycle:
     def turn(self, now: int) -> tuple[Batch, Released]:
         try:
             batch = self.desk.work(now)
-            if batch:
-                self._store.commit(batch)
+            self._write(batch, now)
             self._hear()
             return batch, self.desk.release(now)
         except TROUBLES as error:
             self.drop()
             raise CannotCommit(str(error)) from error
+
+    def _write(self, batch: Batch, now: int) -> None:
+        if batch:
+            self._store.commit(batch)
+        elif now > self._asserted_us + CHECK_US:
+            self._store.check()
+        else:
+            return
+        self._asserted_us = now
 
     def _hear(self) -> None:
         told, self._told = self._told, []
@@ -70,10 +80,25 @@ class Cycle:
         """With all it had decided; what of it is committed stands in the tables."""
         self._desk = None
 
-    def rise(self) -> None:
+    def recover(self) -> None:
+        """May wait long for a database that is away: for a thread of its own."""
         try:
             self._store.recover()
-            desk = self._make()
+        except TROUBLES as error:
+            raise CannotCommit(str(error)) from error
+
+    def _made(self) -> Desk:
+        """Reads all tables, for which a database may take its time."""
+        self._store.link.hurry(False)
+        try:
+            return self._make()
+        finally:
+            self._store.link.hurry(True)
+
+    def rise(self) -> None:
+        """After `recover`."""
+        try:
+            desk = self._made()
         except TROUBLES as error:
             raise CannotCommit(str(error)) from error
         for event, new, _ in self._told:

@@ -63,6 +63,15 @@ class WritingLink(Link, Protocol):
 
     dialect: str  # the folder of its migrations in `sql`
 
+    def hurry(self, hurried: bool) -> None:
+        """Whether others wait while we wait for an answer: then not for long."""
+
+    def rest(self) -> None:
+        """Trouble was met: until `retake` no question is worth a new connection."""
+
+    def held(self) -> int:
+        """The epoch as it stands."""
+
     def begin(self) -> int:
         """A transaction that writes; the epoch, which nobody can change before its end."""
 

@@ -33,8 +33,8 @@ class Offline:
     def __enter__(self) -> Offline:
         self._lock = Lock(self._folder)
         try:
-            self._store = Store(store_of(self._folder))
-            self._store.begin_epoch()
+            self.store = Store(store_of(self._folder))
+            self.store.begin_epoch()
         except BaseException:
             self._lock.free()
             raise
@@ -46,23 +46,23 @@ class Offline:
         error: BaseException | None,
         where: TracebackType | None,
     ) -> None:
-        self._store.close()
+        self.store.close()
         self._lock.free()
 
     @property
     def link(self) -> Link:
-        return self._store.link
+        return self.store.link
 
     def clear(self, bag: int) -> None:
         """What is left of a bag that was forgotten."""
-        while self._store.clear(bag, SLICE):
+        while self.store.clear(bag, SLICE):
             pass
 
     def leaving(self) -> list[int]:
-        return self._store.leaving()
+        return self.store.leaving()
 
     def tell(self, *events: BagChanged | BagForgotten) -> None:
-        now, rows = Clock().now(), self._store.restored()
+        now, rows = Clock().now(), self.store.restored()
         scheduler = Scheduler()
         scheduler.restore(rows, now)
         ledger = Ledger(True, {})
@@ -70,9 +70,9 @@ class Offline:
         for event in events:
             ledger.enter(event, scheduler.handle(event, now))
         try:
-            self._store.commit(ledger.batch())
+            self.store.commit(ledger.batch())
         except (sqlite3.Error, Trouble) as error:
             raise StoreError(
-                f"{self._store.path}: cannot be written: {error}.",
+                f"{self.store.path}: cannot be written: {error}.",
                 remedy="If the disk is full, free some; nothing was changed.",
             ) from error

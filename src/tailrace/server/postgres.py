@@ -40,14 +40,20 @@ class PostgresLink:
         self._readonly = readonly
         self._errors = driver(url).Error
         self._failed: tuple[float, Trouble] | None = None
+        self._hurried = False
+        self._rests = False
         self._streams = count(1)
         self._link = self._connected()
 
     def _connected(self) -> Connection:
-        return connect(self.url, f"tailrace {self.url.schema}", readonly=self._readonly)
+        link = connect(self.url, f"tailrace {self.url.schema}", readonly=self._readonly)
+        link.hurried = self._hurried
+        return link
 
     def _open(self) -> Connection:
         if self._link.closed:
+            if self._rests:
+                raise Trouble(f"{self.url}: the connection was lost")
             self._link = self._connected_again()
         return self._link
 
@@ -67,7 +73,7 @@ class PostgresLink:
         try:
             return self._ask(query, values)
         except Trouble:
-            if not (self._link.closed and query.startswith("SELECT")):
+            if self._rests or not (self._link.closed and query.startswith("SELECT")):
                 raise
         return self._ask(query, values)  # of a question nothing can be in doubt
 
@@ -75,7 +81,12 @@ class PostgresLink:
         try:
             return self._open().execute(in_words_of_psycopg(query), values or None)
         except self._errors as error:
+            self._rests = self._rests or self._is_silent(error)
             raise told(self.url, error) from error
+
+    def _is_silent(self, error: Exception) -> bool:
+        """Who writes finds out on another thread when it answers again; who reads, by asking."""
+        return False
 
     def stream(self, query: str, values: Row = (), /) -> Iterator[Any]:
         """Kept by the server between the pages: no transaction stays open meanwhile."""
@@ -125,12 +136,30 @@ class Postgres(PostgresLink):
         if self.execute("SELECT to_regnamespace(?)", (schema,)).fetchone()[0] is None:
             self.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
 
+    def _is_silent(self, error: Exception) -> bool:
+        from tailrace.server.pgdriver import Silence
+
+        return isinstance(error, Silence)
+
+    def hurry(self, hurried: bool) -> None:
+        self._hurried = self._link.hurried = hurried
+
+    def rest(self) -> None:
+        self._rests = True
+
     # one transaction
 
-    def begin(self) -> int:
+    def held(self) -> int:
+        self._look()
+        return int(_first(self.execute(EPOCH.removesuffix(" FOR UPDATE")).fetchone()))
+
+    def _look(self) -> None:
         if self._link is not self._ready or self._link.closed:
             raise Trouble(f"{self.url}: the connection was lost")
         self._ownership.look()
+
+    def begin(self) -> int:
+        self._look()
         try:
             with self._link.pipeline():
                 self._link.execute("BEGIN")
@@ -167,26 +196,30 @@ class Postgres(PostgresLink):
     # whose it is
 
     def take(self) -> int:
-        return self._raise_epoch(theirs=True)
+        return self._raise_epoch(self._link, theirs=True)
 
     def retake(self, epoch: int) -> int:
         self._ownership.retake()
         self._link.close()
-        self._link = self._connected()
-        return self._raise_epoch(theirs=False)
+        fresh = self._connected()
+        fresh.hurried = False
+        epoch = self._raise_epoch(fresh, theirs=False)
+        fresh.hurried = self._hurried
+        self._link, self._rests = fresh, False
+        return epoch
 
-    def _raise_epoch(self, *, theirs: bool) -> int:
+    def _raise_epoch(self, link: Connection, *, theirs: bool) -> int:
         try:
-            with self._link.transaction():
-                found = int(_first(self._link.execute(EPOCH).fetchone()))
+            with link.transaction():
+                found = int(_first(link.execute(EPOCH).fetchone()))
                 if not theirs and found not in self._mine:
                     raise StoreError(f"{self.url}: another server has taken over the store.")
                 epoch = found + 1 + (secrets.randbelow(FAR) if found else 0)
                 self._mine[epoch] = None
-                self._link.execute("UPDATE meta SET value = %s WHERE key = 'epoch'", (epoch,))
+                link.execute("UPDATE meta SET value = %s WHERE key = 'epoch'", (epoch,))
         except self._errors as error:
             raise told(self.url, error) from error
-        self._ready = self._link
+        self._ready = link
         return epoch
 
     def announce(self, address: str) -> None:

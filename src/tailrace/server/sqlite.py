@@ -21,9 +21,18 @@ class Sqlite(sqlite3.Connection):
 
     dialect = ""
 
+    def hurry(self, hurried: bool) -> None:
+        """A disk answers, or says that it cannot."""
+
+    def rest(self) -> None:
+        """What a file that cannot be written holds can still be read."""
+
+    def held(self) -> int:
+        return int(self.execute(EPOCH).fetchone()[0])
+
     def begin(self) -> int:
         self.execute("BEGIN IMMEDIATE")
-        return int(self.execute(EPOCH).fetchone()[0])
+        return self.held()
 
     def write(self, work: Work) -> None:
         for statement, rows in work:
@@ -48,7 +57,7 @@ class Sqlite(sqlite3.Connection):
 
     def take(self) -> int:
         self.execute("UPDATE meta SET value = value + 1 WHERE key = 'epoch'")
-        return int(self.execute(EPOCH).fetchone()[0])
+        return self.held()
 
     def retake(self, epoch: int) -> int:
         return epoch

@@ -1,14 +1,15 @@
 """The store: one writer, each cycle one transaction, which is durable before anybody hears of it.
 
 It is a file (`sqlite.py`) or a schema of a PostgreSQL (`postgres.py`), by what it is given.
-`commit` is the one door for writing; it asserts the epoch, so that a server whose store was taken
-over by another cannot write any more.
+`commit` and `write` are the doors for writing; they assert the epoch, so that a server whose store
+was taken over by another cannot write any more.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,7 +19,7 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler.rows import Restored
 from tailrace.server import migrations, sqlite
 from tailrace.server.batch import Batch, NewBag
-from tailrace.server.link import Rejected, Row, Trouble, Work, WritingLink
+from tailrace.server.link import Rejected, Trouble, Work, WritingLink
 from tailrace.server.restored import floor, restored
 from tailrace.server.statements import CLEAR, FORGET, NEW_BAG, NEW_CHUNK, NEW_KEY, STATEMENTS
 from tailrace.server.storeurl import Place, is_url, read, shown
@@ -38,6 +39,7 @@ class Store:
             raise
         self.epoch = 0
         self.first_life = False  # nobody has sent anything from it before
+        self._recovering = False
 
     def begin_epoch(self) -> int:
         """From now on only this server may commit."""
@@ -48,7 +50,9 @@ class Store:
     def recover(self) -> None:
         """After trouble: when this returns, nothing written before can still arrive, and what the
         tables say holds, also of a commit of which nobody knows whether it took place."""
+        self._recovering = True
         self.epoch = self.link.retake(self.epoch)
+        self._recovering = False
         self.first_life = False  # a database may have lost what it had promised to keep
 
     def close(self) -> None:
@@ -56,18 +60,32 @@ class Store:
 
     def commit(self, batch: Batch) -> None:
         """All of it or nothing; raises on any failure, with nothing written."""
-        self._in_one(lambda: self._write(batch))
+        self._commit(partial(self._write, batch))
 
-    def _in_one(self, write: Callable[[], None]) -> None:
+    def write(self, statement: str, *values: Any) -> None:
+        """One row beside the cycle; under the same assertion."""
+        self._commit(partial(self.link.write, [(statement, [values])]))
+
+    def _commit(self, write: Callable[[], None]) -> None:
+        if self._recovering:
+            raise Trouble(f"{self.path}: not before the epoch is known again")
         held = self.link.begin()
         try:
-            if held != self.epoch:
-                raise StoreError(f"{self.path}: another server has taken over the store.")
+            self._assert_ours(held)
             write()
             self.link.commit()
         except BaseException:
             self.link.roll_back()
             raise
+
+    def check(self) -> None:
+        """Raises when another has taken over, or it cannot be asked: a server that has nothing to
+        write must hear of it, too."""
+        self._assert_ours(self.link.held())
+
+    def _assert_ours(self, held: int) -> None:
+        if held != self.epoch:
+            raise StoreError(f"{self.path}: another server has taken over the store.")
 
     def _write(self, batch: Batch) -> None:
         for new in batch.new_bags:
@@ -86,13 +104,10 @@ class Store:
         for table, statement in CLEAR.items():
             query = f"SELECT 1 FROM {table} WHERE bag = ? LIMIT 1"
             if self.link.execute(query, (bag,)).fetchone() is not None:
-                self._write_one(statement, (bag, bag, most))
+                self.write(statement, bag, bag, most)
                 return True
-        self._write_one("DELETE FROM leaving WHERE bag = ?", (bag,))
+        self.write("DELETE FROM leaving WHERE bag = ?", bag)
         return False
-
-    def _write_one(self, statement: str, row: Row) -> None:
-        self._in_one(lambda: self.link.write([(statement, [row])]))
 
     def next_bag(self) -> int:
         newest = int(self._one("SELECT coalesce(max(bag), 0) FROM bags"))
@@ -156,7 +171,7 @@ class Store:
         for pool in pools:
             row, before = msgspec.json.encode(pool), self.link.execute(query, (pool.name,))
             if before.fetchone() != (row,):
-                self.link.execute("INSERT INTO pools VALUES (?, ?, ?)", (pool.name, now, row))
+                self.write("INSERT INTO pools VALUES (?, ?, ?)", pool.name, now, row)
 
     def _one(self, query: str, values: Iterable[Any] = ()) -> Any:
         return self.link.execute(query, tuple(values)).fetchone()[0]

@@ -9,9 +9,10 @@ from contextlib import suppress
 
 import msgspec
 
-from tailrace.errors import BadInput
-from tailrace.server.link import TROUBLES, Link
+from tailrace.errors import BadInput, StoreError
+from tailrace.server.link import TROUBLES
 from tailrace.server.principals import Kind, Principal
+from tailrace.server.store import Store
 
 NOTE_US = 3600 * 1_000_000  # how often it is noted that a token is used
 MOST_NAME = 60
@@ -59,8 +60,9 @@ def _token(number: int, kind: str, name: str, made_us: int, *rest: int | None) -
 class Tokens:
     """Those of a store. All are held in memory by their hashes: a call asks no table."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._link = store.link
         self._known = self._read()
         self._noted: dict[int, int] = {}
 
@@ -88,24 +90,17 @@ class Tokens:
         if trusted and kind is not Kind.POOL:
             raise BadInput("only a pool is trusted or not", remedy="Leave --trusted out.")
         secret = secrets.token_urlsafe(32)
-        self._link.execute(
+        self._store.write(
             "INSERT INTO tokens (hash, kind, name, made_us, expires_us, trusted)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                digest(secret.encode()),
-                kind.value,
-                checked_name(name),
-                now,
-                expires_us,
-                int(trusted),
-            ),
-        )
+            digest(secret.encode()), kind.value, checked_name(name), now, expires_us, int(trusted),
+        )  # fmt: skip
         self._known = self._read()
         return secret
 
     def revoke(self, number: int, now: int) -> Token:
-        self._link.execute(
-            "UPDATE tokens SET revoked_us = ? WHERE token = ? AND revoked_us IS NULL", (now, number)
+        self._store.write(
+            "UPDATE tokens SET revoked_us = ? WHERE token = ? AND revoked_us IS NULL", now, number
         )
         found = [token for token in self.list() if token.token == number]
         if not found:
@@ -136,5 +131,5 @@ class Tokens:
     def _note(self, number: int, now: int) -> None:
         """A store that cannot be written just now is no reason to refuse a call."""
         self._noted[number] = now
-        with suppress(*TROUBLES):
-            self._link.execute("UPDATE tokens SET used_us = ? WHERE token = ?", (now, number))
+        with suppress(*TROUBLES, StoreError):
+            self._store.write("UPDATE tokens SET used_us = ? WHERE token = ?", now, number)

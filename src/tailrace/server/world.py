@@ -106,14 +106,14 @@ class World:
             now = self.clock.now()
             return parts.desk(self.store, content, pools, now, check=check, journal=journal)
 
-        carrier = parts.thread("publishing")
+        carrier, self._aside = parts.thread("publishing"), parts.thread("recovering")
         self._cycle = parts.cycle(self.store, make)
         self.machines = parts.machines(self._from_any_thread, parts.thread("drivers"))
         self.porter = parts.porter(self.store, contents, Places(folder), self._carried, carrier)
         self.trouble = ""  # why nothing can be committed just now
         self._failing_since: float | None = None
         self._tickets = 0
-        self._last_bag = 0
+        self._last_bag = self.store.next_bag() - 1
         self.ending = False  # what is handed in now would be run by nobody
         self._waiting: dict[int, asyncio.Future[bytes | Answer]] = {}
         self._parked: dict[int, Answer] = {}
@@ -182,13 +182,15 @@ class World:
 
     def new_bag(self) -> int:
         """A number that no other bag has, or was told of and waits to be committed."""
-        self._last_bag = max(self._last_bag + 1, self.store.next_bag())
+        self._last_bag += 1
         return self._last_bag
 
     def tell(self, event: AnyEvent, new: NewBag | None = None) -> asyncio.Future[None]:
         """The future is done when it is committed."""
         heard: asyncio.Future[None] = self.loop.create_future()
         self._unheard[heard] = None
+        if new is not None:
+            self._last_bag = max(self._last_bag, new.bag)
         self._cycle.tell(event, new, lambda: self._hear(heard))
         self._plan()
         return heard
@@ -330,6 +332,7 @@ class World:
         if told != self.trouble:
             log.error("%s; trying again", self.trouble)
         self._refuse_calls()
+        self.store.link.rest()
         now = self.loop.time()
         self._failing_since = self._failing_since or now
         if now - self._failing_since > GIVE_UP_S:
@@ -338,9 +341,27 @@ class World:
             self.loop.call_later(TRY_AGAIN_S, self._rise)
 
     def _rise(self) -> None:
+        if not (self._closed or self.fatal.done()):
+            self._aside.submit(self._recover)
+
+    def _recover(self) -> None:
+        """On a thread: meanwhile whoever calls is told to come again."""
+        failed: Exception | None = None
+        try:
+            self._cycle.recover()
+        except Exception as error:
+            failed = error
+        if self._closed:  # and what was opened anew would stay so
+            self.store.close()
+        elif not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._recovered, failed)
+
+    def _recovered(self, failed: Exception | None) -> None:
         if self._closed or self.fatal.done():
             return
         try:
+            if failed is not None:
+                raise failed
             self._cycle.rise()
         except CannotCommit as error:
             self._fall(error)
@@ -404,6 +425,7 @@ class World:
         self._closed = True
         self.machines.close()
         self.porter.close()
+        self._aside.shutdown(wait=False)
         self.store.close()
         self.lock.free()
 
