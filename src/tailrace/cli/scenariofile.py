@@ -64,6 +64,8 @@ class ScenarioFile:
         yield from _size(pool, terms.needs, whole=whole)
         yield from _price(pool.terms.billing)
         yield from _terms(pool.terms)
+        if pool.terms.silent_after_us != _DEFAULT.silent_after_us and not pool.machines:
+            yield _line("detection", '"reported"', "lifetimes are until a death was known")
         yield _line("calls", '"worker"', "also while it is busy, as real workers do")
         if pool.startup_us:
             law = self._of_few(pool.startup_us, f"{pool.terms.name}-startup", "startup_s")

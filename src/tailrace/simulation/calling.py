@@ -86,7 +86,7 @@ class Calls:
     def answered(self) -> None:
         """It was sent something. Results that wait to be sent do not wait longer for that."""
         self._waits = False
-        if not self._kept:
+        if self._host.machine.up and not self._kept:
             self._call_at(self._engine.now + self._answer_us + PARK_US)
 
     def _call_at(self, due_us: int) -> None:

@@ -15,7 +15,7 @@ from tailrace.simulation.scenario import Detection, Machines
 from tailrace.simulation.submissions import Works
 from tailrace.simulation.telling import Teller
 
-LeaseLost = Callable[[SimulatedHost, str], None]
+LeaseLost = Callable[[SimulatedHost, Cause], None]
 Left = Callable[[], None]
 
 
@@ -98,18 +98,19 @@ class Population:
         self._attempts.lose(host)
         if host.lease is None and host.pool.is_mortal and self.on_left is not None:
             self.on_left()
-        if host.lease is not None:
-            self._lose_lease(host, cause)
-        elif host.pool.detection is Detection.REPORTED:
-            self._silent(host)
-        elif host.pool.detection is Detection.SILENT:
-            due = self._engine.now + host.pool.terms.silent_after_us
-            outage = presence.availability.outages
-            self._engine.put(due, Rank.LIFE, self._silent_for_long, (host, outage))
+        if host.lease is None:
+            self._be_missed(host)
+        elif self.on_lease_lost is not None:
+            self.on_lease_lost(host, cause)
 
-    def _lose_lease(self, host: SimulatedHost, cause: Cause) -> None:
-        if self.on_lease_lost is not None:
-            self.on_lease_lost(host, f"{cause.value}: its machine has gone")
+    def _be_missed(self, host: SimulatedHost) -> None:
+        detection = host.pool.detects(leased=False)
+        if detection is Detection.REPORTED:
+            self._silent(host)
+        elif detection is Detection.SILENT:
+            due = self._engine.now + host.pool.terms.silent_after_us
+            outage = host.presence.availability.outages
+            self._engine.put(due, Rank.LIFE, self._silent_for_long, (host, outage))
 
     def _silent_for_long(self, what: tuple[SimulatedHost, int]) -> None:
         host, outage = what

@@ -149,7 +149,7 @@ def _progress(table: Table) -> Telling:
 
 def read_pool(table: Table, place: Place) -> Machines:
     _rehearsed(table)
-    cores = read_count(table, "cores", 1, least=1)
+    cores, detection = read_count(table, "cores", 1, least=1), _detection(table)
     terms, trace = _terms(table), read_trace(table, place)
     nodes = len(trace.away) if trace is not None and not terms.max else 0
     machines = Machines(
@@ -174,7 +174,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         sites=read_sites(table),
         link=read_link(table, "link"),
         returns=read_share(table, "returns"),
-        detection=Detection(table.choice("detection", tuple(Detection), Detection.SILENT)),
+        detection=detection,
         calls=Calling(table.choice("calls", tuple(Calling), Calling.FREE)),
     )
     table.finish()
@@ -208,6 +208,13 @@ def _terms(table: Table) -> Pool:
         trusted=table.take("trusted", bool) is not False,
         min_timeout_us=table.read("min_timeout", duration_us, 0),
     )
+
+
+def _detection(table: Table) -> Detection | None:
+    """Who says how long a silence is makes it count."""
+    told = "silent_after" in table
+    given = table.choice("detection", tuple(Detection), Detection.SILENT if told else "")
+    return Detection(given) if given else None
 
 
 def _has(table: Table) -> dict[str, int]:

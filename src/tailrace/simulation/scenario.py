@@ -78,7 +78,7 @@ class Machines(msgspec.Struct, frozen=True):
     sites: tuple[str, ...] = ()  # where they stand, in turn
     link: LinkTerms | None = None  # of each to its site
     returns: float = 1.0  # the share of attempts that ever come back
-    detection: Detection = Detection.SILENT
+    detection: Detection | None = None  # None: as it is usual, see `detects`
     calls: Calling = Calling.FREE
 
     @property
@@ -86,6 +86,11 @@ class Machines(msgspec.Struct, frozen=True):
         """Some of them may go for good."""
         laws = [law for law in (self.failures, self.owner) if law is not None]
         return self.trace is not None or any(law.away is None for law in laws)
+
+    def detects(self, *, leased: bool) -> Detection:
+        """Unless it is said: who lends machines tells of their deaths, and nobody else does."""
+        usual = Detection.REPORTED if leased else Detection.SILENT
+        return usual if self.detection is None else self.detection
 
     @property
     def capacity(self) -> dict[str, int]:
