@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tailrace.worker.agent import Agent
+from tailrace.worker.agent import EXIT_OUTDATED, NOW_AND_THEN, Agent
 from tailrace.worker.effects import Abandon, Call, Effects, Exit, Forget, Kill, Spool, Start
 from tailrace.worker.refusal import PATIENCE
 from tailrace.worker.results import unstarted
@@ -369,6 +369,27 @@ def test_a_token_that_holds_again_lets_a_refused_worker_go_on() -> None:
     call = only(one.ended(1, succeeded(1), due), Call)
     assert [result["attempt"] for result in call.body["results"]] == [1]
     assert only(one.replied(call.seq, reply(call.seq, ack=[1]), due), Start).attempt == 3
+
+
+def test_a_newer_server_s_worker_takes_over_once_nothing_runs_and_results_wait_on_disk() -> None:
+    one, seq = running(1, 2)
+    assert "Exit" not in kinds(one.call_failed(seq, 409, None, S, "", True))
+    assert "Exit" not in kinds(one.ended(1, succeeded(1), 2 * S))
+    last = only(one.ended(2, succeeded(2), 3 * S), Exit)
+    assert last.code == EXIT_OUTDATED and "2 results stay in the spool" in last.why
+
+
+def test_an_older_server_is_called_now_and_then_for_ever() -> None:
+    one = agent()
+    call, now, pauses = only(one.wake(0), Call), 0, []
+    for _ in range(40):
+        assert "Exit" not in kinds(one.call_failed(call.seq, 409, None, now, "", False))
+        due = one.next_wakeup()
+        assert due is not None and due > now
+        pauses.append(due - now)
+        call, now = only(one.wake(due), Call), due
+    assert max(pauses) <= NOW_AND_THEN < 4 * pauses[-1]
+    assert started(one.replied(call.seq, reply(call.seq, 1), now)) == [1]
 
 
 def test_stopping_ends_what_runs_hands_back_what_waits_reports_and_exits() -> None:

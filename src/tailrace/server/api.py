@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from functools import cached_property
 from typing import Annotated, Any
@@ -204,6 +205,10 @@ class Api:
         from tailrace.worker.zipped import build
 
         return Plain(build(), "application/zip")
+
+    @cached_property
+    def worker_hash(self) -> str:
+        return hashlib.sha256(self._zipped.body).hexdigest()
 
     async def _openapi(self, call: Call) -> Any:
         return self._described

@@ -39,6 +39,14 @@ UNUSABLE = (
 LOCAL = "local"  # the pool of a worker that names none
 
 
+class AnyProtocol(msgspec.Struct, frozen=True):
+    protocol: int
+
+
+class OtherProtocol(Exception):
+    """A worker of another version."""
+
+
 class App:
     def __init__(
         self,
@@ -69,6 +77,8 @@ class App:
         except Refused as error:
             headers = {401: WHO_ARE_YOU, 503: _again()}.get(error.status, JSON)
             await _answer(send, error.status, encode({"error": str(error)}), headers)
+        except OtherProtocol:
+            await _answer(send, 409, encode(self._versions()), JSON)
         except Full as error:
             await _answer(send, 503, encode({"error": str(error)}), _again(error.after_s))
 
@@ -78,6 +88,11 @@ class App:
             body = await self._body(receive, WORK.most_body, load)
             self._world.check_room()  # others may have come while it was on its way
             await self._see_to(principal, _request(body), receive, send)
+
+    def _versions(self) -> dict[str, Any]:
+        """What a worker of another version is told: an older one fetches the file of this hash."""
+        text = f"this server speaks protocol {PROTOCOL}"
+        return {"error": text, "protocol": PROTOCOL, "worker": self._api.worker_hash}
 
     async def _see_to(
         self, principal: Principal, request: WorkRequest, receive: Receive, send: Send
@@ -161,14 +176,25 @@ def _request(body: bytes) -> WorkRequest:
         request = decode_request(body)
         deep = [result.attempt for result in request.results if result.too_deep]
     except (msgspec.MsgspecError, RecursionError) as error:
+        _check_protocol(body)
         raise Refused(400, str(error)) from None
+    if request.protocol != PROTOCOL:
+        raise OtherProtocol
     if deep:
         raise Refused(400, f"the value of attempt {deep[0]} is nested too deep")
     if any(result.outcome not in REPORTED for result in request.results):
         raise Refused(400, "an outcome that no worker can report")
-    if request.protocol != PROTOCOL:
-        raise Refused(409, f"this server speaks protocol {PROTOCOL}")
     return request
+
+
+def _check_protocol(body: bytes) -> None:
+    """A call that cannot be read may be of another version: all of them have this in common."""
+    try:
+        told = msgspec.json.decode(body, type=AnyProtocol)
+    except (msgspec.MsgspecError, RecursionError):
+        return
+    if told.protocol != PROTOCOL:
+        raise OtherProtocol
 
 
 def _again(after_s: int = 1) -> Headers:

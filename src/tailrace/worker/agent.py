@@ -39,8 +39,10 @@ CALLS_AHEAD = 16  # times as many calls are started ahead as commands
 AHEAD = 20_000  # of work, started ahead where the executor can wait
 LEAVE_WITHIN = 3 * SECOND  # to report, once all tasks have ended
 FAREWELL_BACKOFF = SECOND // 2
+NOW_AND_THEN = 300 * SECOND  # a server that is to be brought up to date is called
 EXIT_OK = 0
 EXIT_REFUSED = 2
+EXIT_OUTDATED = 3  # a newer worker goes on in its place
 NEWS = ("start", "drop", "ack", "stop")
 AS_IT_IS = ("succeeded", "cancelled")  # reported so, also of one that was told to end
 UNREADABLE = (400, 413)  # the server cannot read the call, or not all of it
@@ -139,8 +141,10 @@ class Agent:
         retry_after_s: Optional[float],
         now: int,
         why: str = "",
+        newer: Optional[bool] = None,
     ) -> Effects:
-        """No reply (`status` None) or an HTTP error."""
+        """No reply (`status` None) or an HTTP error. `newer`: whether the server, which speaks
+        another protocol, is newer; None: not known, or of no use here."""
         if self.gone or seq != self._line.in_hand:
             return []
         effects: Effects = []
@@ -149,7 +153,7 @@ class Agent:
             self._send_less(self._line.carried, f"{status} {why}".strip(), effects)
         self._fail_call(retry_after_s, now)
         if status in TEXTS:
-            self._refusal.note(status, now)
+            self._refusal.note(status, now, newer)
         elif self._leaving is not None and not self.running and not self.kept:
             self._exit(EXIT_OK, self._leaving, effects)  # nobody there to say farewell to
         return self._settle(effects, now)
@@ -393,11 +397,14 @@ class Agent:
         if self._leave_by is not None and now >= self._leave_by:
             self._exit(EXIT_OK, f"{self._leaving}{left}", effects)
         elif self._refusal.is_final(bool(self.running), bool(self.kept), now):
-            self._exit(EXIT_REFUSED, f"{self._refusal.why}{left}", effects)
+            code = EXIT_OUTDATED if self._refusal.by_newer else EXIT_REFUSED
+            self._exit(code, f"{self._refusal.why}{left}", effects)
         return self.gone is not None
 
     def _fail_call(self, retry_after_s: Optional[float], now: int) -> None:
         limit = BACKOFF_LIMIT if self._leaving is None else FAREWELL_BACKOFF
+        if self._refusal.by_older and self._leaving is None:
+            limit = NOW_AND_THEN
         self._line.failed(now, retry_after_s, limit)
         self._tidings.unheard()
         if self.kept:

@@ -21,6 +21,8 @@ class Answer(NamedTuple):
     reply: Optional[Dict[str, Any]]
     retry_after_s: Optional[float]
     error: str
+    speaks: Optional[int] = None  # the protocol of a server that speaks another
+    offered: str = ""  # the hash of its worker
 
 
 class Caller:
@@ -108,7 +110,9 @@ class Caller:
                 return Answer(seq, 200, reply, None, "")
             return Answer(seq, None, None, None, "the answer is no JSON object")
         text = data[:200].decode("utf-8", "replace")
-        return Answer(seq, response.status, None, seconds(response.getheader("Retry-After")), text)
+        after_s = seconds(response.getheader("Retry-After"))
+        speaks, offered = _versions(data) if response.status == 409 else (None, "")
+        return Answer(seq, response.status, None, after_s, text, speaks, offered)
 
     def _path(self) -> str:
         return urlsplit(self._join.url).path + "/api/v1/work"
@@ -132,6 +136,17 @@ class Caller:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
+
+
+def _versions(data: bytes) -> Tuple[Optional[int], str]:
+    """What a server of another version says of itself."""
+    try:
+        told = json.loads(data)
+        speaks, offered = told.get("protocol"), told.get("worker")
+    except (ValueError, AttributeError):
+        return None, ""
+    known = isinstance(speaks, int) and isinstance(offered, str)
+    return (speaks, offered) if known else (None, "")
 
 
 def _hang_up(connection: Any) -> None:

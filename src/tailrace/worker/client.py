@@ -10,8 +10,8 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
-from . import batch, machine, tree
-from .agent import Agent
+from . import batch, machine, tree, update
+from .agent import EXIT_OUTDATED, EXIT_REFUSED, PROTOCOL, Agent
 from .cache import Cache
 from .caller import Answer, Caller
 from .courier import Courier, Delivered, Ready
@@ -67,6 +67,11 @@ class Client:
         self._signals: List[int] = []
         self._cpu = CpuWatch(options.idle_cpu) if options.idle_cpu else None
         self._untied = False
+        self.offered = ""  # the hash of a newer worker
+
+    @property
+    def join(self) -> Join:
+        return self._join
 
     @property
     def is_rid_of_all(self) -> bool:
@@ -188,13 +193,25 @@ class Client:
             self._courier.take_along(answer.reply.get("blobs") or {})
             self._do(self._agent.replied(answer.seq, answer.reply, now))
             return
+        newer = self._is_newer(answer)
+        if newer is False and not self._in_outage:
+            self._in_outage = True
+            ours = f"the server speaks protocol {answer.speaks}, this worker {PROTOCOL}"
+            log(f"{ours}: the server is older; trying again now and then")
         if not self._in_outage:
             self._in_outage = True
             what = f"status {answer.status} " if answer.status else ""
             log(f"no answer from the server, trying again: {what}{answer.error}")
         self._look_for_the_server()
         after, why = answer.retry_after_s, answer.error
-        self._do(self._agent.call_failed(answer.seq, answer.status, after, now, why))
+        self._do(self._agent.call_failed(answer.seq, answer.status, after, now, why, newer))
+
+    def _is_newer(self, answer: Answer) -> Optional[bool]:
+        """Whether the server is. Of no use where its worker cannot take over from this one."""
+        if answer.speaks is None or answer.speaks < PROTOCOL:
+            return None if answer.speaks is None else False
+        self.offered = answer.offered
+        return True if update.is_possible(answer.offered) else None
 
     def _look_for_the_server(self) -> None:
         """It may be back at another address: on a home that is shared, its file says where."""
@@ -336,16 +353,26 @@ def _at_end(fd: int) -> bool:
         return True
 
 
+def _outdated(client: Client, args: List[str], life_s: Optional[float], lived_s: float) -> int:
+    """The last `--lifetime` is the one that counts."""
+    left = [] if life_s is None else ["--lifetime", f"{max(life_s - lived_s, 0.0):g}"]
+    update.take_over(lambda: client.join, client.offered, [*args, *left], log)
+    return EXIT_REFUSED
+
+
 def main(args: Optional[List[str]] = None) -> int:
     from . import options as command
     from .folder import FolderBusy, default
 
-    chosen = command.parse(sys.argv[1:] if args is None else args)
+    args, began = sys.argv[1:] if args is None else args, time.monotonic()
+    chosen = command.parse(args)
     try:
         join = found(chosen.server, chosen.join)
         folder = Folder(chosen.folder or default(join, chosen.name))
         client = Client(chosen, folder, join)
         code = client.run()
+        if code == EXIT_OUTDATED:
+            return _outdated(client, args, chosen.lifetime, time.monotonic() - began)
         if chosen.name and not chosen.folder and client.is_rid_of_all:
             folder.remove()  # no other machine will have this name
         return code

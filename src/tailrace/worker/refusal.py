@@ -17,27 +17,40 @@ TEXTS = {
 }
 
 
+OLDER = "the server is older than this worker, and speaks an older protocol (409)"
+
+
 class Refusal:
+    """A server of another version says which: an older one is asked again now and then, until it is
+    brought up to date; from a newer one, the worker takes its new file once nothing runs."""
+
     def __init__(self) -> None:
         self.why: Optional[str] = None
         self.until: Optional[int] = None
+        self.by_older = self.by_newer = False
         self._was_taken = False
 
     def heard(self) -> None:
         """It was taken by the server, at first or again."""
         self._was_taken = True
         self.why = self.until = None
+        self.by_older = self.by_newer = False
 
-    def note(self, status: int, now: int) -> None:
-        if self.why is None:
+    def note(self, status: int, now: int, newer: Optional[bool] = None) -> None:
+        """`newer`: whether the server is, where that is known."""
+        self.by_newer, self.by_older = newer is True, newer is False
+        if self.by_older:
+            self.why, self.until = OLDER, None
+            return
+        if self.until is None:
             self.until = now + PATIENCE if self._was_taken else now
         self.why = TEXTS[status]
 
     def task_ended(self, now: int) -> None:
-        if self.why is not None:
+        if self.until is not None:
             self.until = now + PATIENCE
 
     def is_final(self, running: bool, kept: bool, now: int) -> bool:
         if self.until is None or running:
             return False
-        return not kept or now >= self.until
+        return self.by_newer or not kept or now >= self.until
