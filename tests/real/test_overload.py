@@ -166,15 +166,15 @@ def test_there_is_room_for_as_many_as_a_cycle_can_see_to() -> None:
 def test_who_comes_behind_an_old_call_or_in_a_crowd_of_ten_is_told_to_wait() -> None:
     door = Turnstile()
     door.came(0.0)
-    door.check(0.5)
-    for second in (1.5, 1.6, 1.7):
+    door.check(2.5)
+    for second in (3.5, 3.6, 3.7):
         with pytest.raises(Full) as first:
             door.check(second)
     with pytest.raises(Full) as later:
-        door.check(3.0)
+        door.check(5.0)
     assert (first.value.after_s, later.value.after_s) == (1, 4)
     door.cycled(0.1)
-    door.check(3.0)
+    door.check(5.0)
 
 
 def test_bodies_in_hand_are_bounded_but_one_alone_is_taken(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 CYCLE_S = 0.25  # what a cycle may last
-MOST_AGE_S = 1.0  # of the oldest call that waits for its cycle
+MOST_AGE_S = 3.0  # of the oldest call that waits for its cycle
 LEAST, FIRST, MOST = 32, 128, 4096  # calls in one cycle
 MOST_BYTES = 256 << 20  # of bodies in hand; one alone may have more
 LONGEST_S = 30  # that anybody is told to stay away
