@@ -136,6 +136,8 @@ class Bag:
             "result": {} if spec.result is None else {"regex": spec.result},
             "grace_s": spec.grace_us / 1_000_000,
         }
+        if spec.setup is not None:
+            shared["setup"] = msgspec.to_builtins(spec.setup)
         if spec.catalogue is not None:
             shared["travels"] = True
         if self._items is not None:

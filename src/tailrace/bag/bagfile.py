@@ -22,6 +22,7 @@ from tailrace.bag.parallel import read_words
 from tailrace.bag.parameters import read_axes
 from tailrace.bag.rules import read_rules
 from tailrace.bag.secrets import read_secrets
+from tailrace.bag.setup import read_setup
 from tailrace.bag.spec import BagSpec
 from tailrace.bag.starter import name_for
 from tailrace.bag.strategies import Admit, anything
@@ -52,7 +53,7 @@ def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit)
     unused = table.choice("unused", ("error", "ok"), "error")
     axes_of = read_axes(table, folder)
     rules, files = read_rules(table, name), read_files(table) | read_then(table)
-    files |= read_secrets(table, rules["env"])
+    files |= read_secrets(table, rules["env"]) | read_setup(table, folder)
     table.finish()
     words = _command(table, command)
     axes, chunks = axes_of()

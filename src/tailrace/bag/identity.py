@@ -41,6 +41,7 @@ def basis(spec: BagSpec) -> str:
         spec.folder, spec.command, spec.syntax, sorted(spec.env.items()), spec.files, spec.inputs,
         spec.outputs, spec.result, _axes(spec), _batch(spec.batch), _named(spec),
     )  # fmt: skip
+    told = (*told, spec.setup) if spec.setup is not None else told  # type: ignore[assignment]
     return hashlib.blake2b(msgspec.json.encode(told), digest_size=16).hexdigest()
 
 

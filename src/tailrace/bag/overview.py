@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tailrace.bag import needs, strategies
+from tailrace.bag import needs, setup, strategies
 from tailrace.bag.bag import Bag
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import BagSpec, FileRule
@@ -27,6 +27,7 @@ class Overview(msgspec.Struct, frozen=True):
     first: tuple[str, ...]  # up to three commands
     last: str  # empty when the first ones are all
     then: str
+    setup: str
     secrets: tuple[str, ...]  # names alone
     needs: str
     limits: str
@@ -60,6 +61,7 @@ def describe(bag: Bag) -> Overview:
         first=first,
         last=bag.task(bag.count - 1).text() if bag.count > _FIRST else "",
         then="nothing" if bag.last is None else f"task {bag.last}, when all others are done",
+        setup=setup.describe(spec.setup),
         secrets=spec.secrets,
         needs=needs.describe(spec.needs),
         limits=_limits(spec),

@@ -9,6 +9,7 @@ import msgspec
 from tailrace.bag.batch import Batch
 from tailrace.bag.items import Function
 from tailrace.bag.needs import ONE_CORE
+from tailrace.bag.setup import Setup
 from tailrace.bag.sweep import Axis
 from tailrace.bag.terms import FIRST_COME, Growth, Limits, Retries, Strategy
 
@@ -45,6 +46,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     function: Function | None = None  # a bag of calls has no command
     batch: Batch | None = None  # with the syntax "batch": the script, and `command` its words
     then: str | tuple[str, ...] | None = None  # a command, once all tasks have their result
+    setup: Setup | None = None
     env: dict[str, str] = {}
     secrets: tuple[str, ...] = ()  # variables whose values are kept elsewhere
     needs: dict[str, int] = msgspec.field(default_factory=ONE_CORE.copy)

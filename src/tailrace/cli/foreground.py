@@ -19,6 +19,7 @@ from tailrace.quantities import show_size
 from tailrace.report import words
 from tailrace.worker import machine, script, spawn, staging, value
 from tailrace.worker.masking import Mask
+from tailrace.worker.outfit import SetupFailed, outfit
 from tailrace.worker.surroundings import Surroundings
 
 NOT_STARTED = 127
@@ -68,6 +69,17 @@ class Foreground:
             remedy = f"What was laid there is in {folder}."
             raise BadInput(f"its inputs cannot be laid out: {said}", remedy=remedy) from error
         return folder
+
+    def fit_out(self, place: Path) -> None:
+        """With the setup of its bag, made here if it is not kept below `place`."""
+        if "setup" not in self._terms:
+            return
+        try:
+            made = outfit(self._terms["setup"], self._terms["folder"], str(place))
+        except SetupFailed as error:
+            self._forget_room()
+            raise BadInput(str(error), remedy=f"What it said is in {place}.") from None
+        self._terms["made"] = made
 
     def tell_failed(self, count: int) -> None:
         """To the task that comes when all others are done."""

@@ -57,6 +57,8 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     yield from _listed("outputs", overview.outputs)
     if overview.then != "nothing":
         yield "then", overview.then
+    if overview.setup != "none":
+        yield "setup", overview.setup
     yield from _listed("secrets", overview.secrets)
     yield "needs", overview.needs
     yield "limits", overview.limits

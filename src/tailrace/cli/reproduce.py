@@ -48,6 +48,7 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
         env = _environment(here, last) if not current_env else os.environ
         hidden = secrets.for_one(content.spec, here.folder, facts.bag)
         run = Foreground(content, facts.bag, index, last.attempt if last else 0, env, hidden)
+        run.fit_out(here.folder / "workers" / "setups")
         if index == content.last:
             failed = [task for task, _, _ in reading.failed(here.link, facts.bag)]
             run.tell_failed(sum(task < index for task in failed))

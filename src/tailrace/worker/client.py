@@ -21,6 +21,7 @@ from .idle import CpuWatch
 from .joining import BadJoin, Join, found
 from .link import KeeperLink
 from .linux import become_subreaper
+from .outfitter import Fitted, Outfitter
 from .results import unstarted
 from .spool import Spool as SpoolFile
 from .surroundings import SPEED
@@ -59,6 +60,8 @@ class Client:
         self._spool = SpoolFile(folder.spool_path, log)
         cache = Cache(folder.cache_path, options.cache)
         self._courier = Courier(join, cache, folder.scratch_path, self._wake)
+        marked = os.path.join(folder.path, "ring", "setup")
+        self._outfitter = Outfitter(folder.setups_path, marked, self._wake)
         self._agent = self._make_agent(folder, amounts)
         self._from_keeper: Dict[int, bytes] = {}  # lines of the results in hand, by identity
         self._deaths: List[float] = []
@@ -178,6 +181,7 @@ class Client:
         for answer in self._caller.take():
             self._hear_answer(answer)
         self._receive(self._courier.take())
+        self._receive(self._outfitter.take())
         signals, self._signals = self._signals, []
         for number in signals:
             tied = self._options.tied is not None
@@ -241,7 +245,9 @@ class Client:
         self._from_keeper.clear()
 
     def _receive(self, arrivals: List[Any]) -> None:
-        """Files have come: attempts can begin, or have ended."""
+        """Files have come, or a setup is made: attempts can begin, or have ended."""
+        for one in [each for each in arrivals if isinstance(each, Fitted)]:
+            arrivals = arrivals + self._begin(one.order, one.terms)
         results = [one.result for one in arrivals if isinstance(one, Delivered)]
         for one in arrivals:
             if isinstance(one, Ready):
@@ -270,7 +276,8 @@ class Client:
             self._keeper.ask_usage(self._cpu.every_s)
         now = time.monotonic()
         self._deaths = [*(at for at in self._deaths if now - at < 10), now]
-        running = [each for each in self._agent.running if not self._courier.carries(each)]
+        waits = (self._courier.carries, self._outfitter.holds)
+        running = [each for each in self._agent.running if not any(w(each) for w in waits)]
         lost = [self._courier.ended(_without_keeper(each, each in begun)) for each in running]
         self._receive([one for some in lost for one in some])
         if len(self._deaths) >= KEEPER_DEATHS:
@@ -304,12 +311,19 @@ class Client:
         self._receive(arrivals)  # what follows from these comes after these
 
     def _start(self, effect: Start) -> List[Any]:
-        if effect.terms.get("travels"):
-            return self._courier.fetch(effect.order, effect.terms)
-        self._keeper.start(effect.order, effect.terms)
+        if effect.terms.get("setup"):
+            return self._outfitter.fit(effect.order, effect.terms)
+        return self._begin(effect.order, effect.terms)
+
+    def _begin(self, order: Json, terms: Json) -> List[Any]:
+        if terms.get("travels"):
+            return self._courier.fetch(order, terms)
+        self._keeper.start(order, terms)
         return []
 
     def _kill(self, effect: Kill) -> List[Any]:
+        if self._outfitter.holds(effect.attempt):
+            return self._outfitter.stop(effect.attempt)
         if self._courier.carries(effect.attempt):
             return self._courier.stop(effect.attempt, effect.outcome)
         self._keeper.kill(effect.attempt, effect.grace_s, effect.outcome)

@@ -68,6 +68,12 @@ class Folder:
     def scratch_path(self) -> str:
         return self._at("scratch")
 
+    @property
+    def setups_path(self) -> str:
+        """Beside it, where other workers of this machine find them, too."""
+        above = os.path.dirname(self.path)
+        return os.path.join(above if os.access(above, os.W_OK) else self.path, "setups")
+
     def remove(self) -> None:
         """With all that is in it; the lock goes with the process."""
         shutil.rmtree(self.path, ignore_errors=True)

@@ -30,8 +30,9 @@ class Surroundings:
         """The worker's own, then the bag's, then the task's; ours last."""
         base = self._of_bag.get(id(terms))
         if base is None:
-            given = (terms.get(name) or {} for name in ("env", "secrets"))
-            base = self._of_bag[id(terms)] = {**self._own, **next(given), **next(given)}
+            base = self._of_bag[id(terms)] = dict(self._own)
+            for name in ("made", "env", "secrets"):  # by its setup, by its owner
+                base.update(terms.get(name) or {})
         env = {**base, **(order.get("env") or {})}
         threads = str(max(1, needs.get("cores", 1000) // 1000))
         for name in _THREADS:
