@@ -318,7 +318,7 @@ def test_every_option_of_the_file_of_init_is_valid(tmp_path: Path) -> None:
 
 KEYS = {
     *("name", "command", "parameters", "zip", "csv", "repeat", "unused", "env", "needs", "limits"),
-    *("then", "secrets"),
+    *("then", "secrets", "setup"),
     *(
         "matching",
         "replication",

@@ -28,9 +28,9 @@ class Setup(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def read_setup(table: Table, folder: Path) -> dict[str, Any]:
     """As a field of a BagSpec."""
-    if "setup" not in table:
+    given, inner = "setup" in table, table.table("setup")
+    if not given:
         return {}
-    inner = table.table("setup")
     modules = inner.take("modules", list) or []
     for name in modules:
         if not isinstance(name, str) or not _MODULE.fullmatch(name) or name.startswith("-"):
@@ -50,7 +50,8 @@ def _requirements(table: Table, folder: Path) -> str:
     if given is None:
         return ""
     if isinstance(given, str):
-        return read_text(folder / given, str(folder / given))
+        with table.origin.at("setup", "requirements"):
+            return read_text(folder / given, str(folder / given))
     if not all(isinstance(line, str) for line in given):
         remedy = 'write requirements = ["numpy"], or name a file'
         raise table.bad("requirements", "requirements holds what is no text", remedy)

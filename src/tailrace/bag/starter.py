@@ -109,6 +109,12 @@ _TABLES = """
 #lost = 5
 #expired = 3
 
+# Once on each machine, before its first task.
+#[setup]
+#modules = ["gcc/12"]
+#requirements = ["numpy"]
+#script = "export MODEL=small"
+
 # Variables for the tasks; values may hold placeholders.
 #[env]
 #OMP_NUM_THREADS = "1"
