@@ -21,7 +21,7 @@ from tailrace.worker.joining import Join, parse
 from tailrace.worker.pinned import connect
 from tailrace.worker.zipped import write
 
-PATIENCE_S = 40.0
+PATIENCE_S = 60.0
 
 
 def environment(extra: dict[str, str]) -> dict[str, str]:
@@ -114,8 +114,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 continue
 
 
-def wait_for(condition: Any) -> None:
-    until = time.monotonic() + PATIENCE_S
+def wait_for(condition: Any, patience_s: float = PATIENCE_S) -> None:
+    until = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < until, "it does not come"
         time.sleep(0.05)
