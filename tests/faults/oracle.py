@@ -19,6 +19,7 @@ from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler.events import Progress
 from tailrace.scheduler.journal import replay
 from tailrace.scheduler.rows import STANDING
+from tailrace.server import reading
 from tailrace.server.protocol import WorkReply
 
 
@@ -216,6 +217,17 @@ class Oracle:
                 value = msgspec.json.decode(body)["value"]
                 same = value == {"by": attempt}
                 hold(same, Rule.ONE_RESULT, f"{(bag, index)} holds {value}, not of {attempt}")
+
+    def check_counts(self, link: sqlite3.Connection) -> None:
+        """Each bag has as many tasks for the scheduler as its content has; if it is finished, each
+        of them has its result."""
+        for bag in self.bags.values():
+            count, row = reading.content(link, bag).count, reading.bag_row(link, bag)
+            same = count == row.terms.count
+            hold(same, Rule.KEPT, f"bag {bag} has {count} tasks, {row.terms.count} scheduled")
+            there = [index for owner, index in self.results if owner == bag]
+            whole = row.phase != "finished" or sorted(there) == list(range(count))
+            hold(whole, Rule.ONE_RESULT, f"bag {bag} of {count} is finished, results of {there}")
 
     def check_outputs(self, outputs: dict[Task, str | None]) -> None:
         """What lies at the target of each task that has one: the winner's bytes."""

@@ -51,8 +51,11 @@ class Owner:
             return
         bag = random.choice(list(world.oracle.bags.values()))
         changes = (Change.PAUSE, Change.CANCEL, Change.RESUME, Change.RESUME, Change.RETRY)
-        change = random.choice(changes)
-        self._ask(bag, change)
+        change = random.choice((*changes, Change.GROW))
+        if change is Change.GROW:
+            world.server.add(bag, random.choice((1, 3, 9)))
+        else:
+            self._ask(bag, change)
 
     def waver(self) -> None:
         """He cancels his bags, and wants them after all."""
@@ -68,8 +71,7 @@ class Owner:
             self._ask(bag, Change.RESUME)
 
     def _ask(self, bag: int, change: Change) -> None:
-        count = self._numbers[bag].terms.count
-        tasks = tuple(range(count)) if change is Change.RETRY else ()
+        tasks = tuple(range(self._world.count_of(bag))) if change is Change.RETRY else ()
         self._world.engine.note("owner asks", bag, change)
         self._world.server.tell(BagChanged(bag, change, tasks, "its owner said so"))
 
@@ -94,7 +96,7 @@ class Owner:
         found: dict[tuple[int, int], str | None] = {}
         for plan in self.plans:
             bag = self._world.oracle.bags[plan.name]
-            for index in range(plan.terms.count if plan.spec.outputs else 0):
+            for index in range(self._world.count_of(bag) if plan.spec.outputs else 0):
                 files = [rule.place.format(i=index) for rule in plan.spec.outputs]
                 found[bag, index] = _text([self._world.home / file for file in files])
         return found

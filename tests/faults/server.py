@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from tailrace.bag.additions import Addition
 from tailrace.bag.bag import Bag
-from tailrace.errors import StoreError
+from tailrace.bag.values import Range
+from tailrace.errors import BadInput, StoreError
 from tailrace.scheduler.events import AnyEvent, BagSubmitted
 from tailrace.server import world as product
-from tailrace.server.batch import NewBag
+from tailrace.server.batch import New, NewBag
+from tailrace.server.enlarging import enlarge
 from tailrace.server.protocol import WorkReply, decode_request
 
 from .driver import Driver
@@ -189,7 +192,22 @@ class Server:
         new = NewBag(self._last_bag, plan.name, spec, chunks)
         self.tell(BagSubmitted(self._last_bag, plan.terms), new)
 
-    def tell(self, event: AnyEvent, new: NewBag | None = None) -> None:
+    def add(self, bag: int, count: int) -> None:
+        """The values go on where they ended, so that a task's value is its number; some are there
+        already."""
+        if self.product is None:
+            return
+        first = max(self.world.count_of(bag) - 2, 0)
+        asked = Addition(((Range("i", str(first), "1", count + 2),),))
+        try:
+            found = enlarge(self.product.store.link, bag, asked)
+        except BadInput:
+            return  # it is cancelled
+        self.world.engine.note("owner adds to", bag, found.told.added)
+        if found.event is not None:
+            self.tell(found.event, found.more)
+
+    def tell(self, event: AnyEvent, new: New | None = None) -> None:
         if self.product is not None:
             self.product.tell(event, new)
 

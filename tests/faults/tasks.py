@@ -103,7 +103,7 @@ def draw_pools(random: Random) -> tuple[Pool, ...]:
 
 def execute(random: Random, plan: BagPlan, order: dict[str, Any], unlucky: float) -> Doing:
     """One execution of a task; `unlucky` is how often this machine spoils things by itself."""
-    nature = plan.natures[order["index"]]
+    nature = plan.natures[order["index"] % len(plan.natures)]
     lasts = int(plan.typical_us * random.uniform(0.3, 2.0)) + 1
     if nature == "long" and random.random() < 0.5:
         lasts *= 20

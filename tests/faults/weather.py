@@ -47,7 +47,7 @@ class Weather(msgspec.Struct):
     vanish_every: float = 0  # a machine is gone, or its worker dies
     reset_every: float = 0  # the server is killed at rest
     clock_every: float = 0  # the wall clock jumps
-    meddle_every: float = 0  # the owner cancels, pauses, resumes, retries
+    meddle_every: float = 0  # the owner cancels, pauses, resumes, retries, adds
     bad_disk_every: float = 0  # hardly a commit succeeds for a while
     outage_every: float = 0  # nobody is reached for a while, and the server starts anew
     repeating: float = 0  # a call comes again after the server's next start

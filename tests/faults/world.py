@@ -103,6 +103,14 @@ class World:
     def wall(self) -> int:
         return EPOCH_US + self.wall_shift + self.engine.now
 
+    def count_of(self, bag: int) -> int:
+        """The tasks of a bag, as its content in the tables says."""
+        link = reading.open_store(self.folder)
+        try:
+            return reading.content(link, bag).count
+        finally:
+            link.close()
+
     def run(self) -> Told:
         self.engine.run(self.engine.between(10 * SECOND, 2 * MINUTE))
         self._clear_up()
@@ -121,6 +129,7 @@ class World:
     def _check_store(self) -> None:
         link = reading.open_store(self.folder)
         self.oracle.check_tables(link)
+        self.oracle.check_counts(link)
         self.oracle.check_journal(link)
         link.close()
 

@@ -3,6 +3,7 @@ what was decided. Everything goes through the scheduler's public door."""
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,6 +24,7 @@ from tailrace.scheduler.events import (
     LeaseChanged,
     LeaseState,
     Measured,
+    More,
     Offer,
     OfferWithdrawn,
     Progress,
@@ -84,6 +86,15 @@ class Stage:
 
     def change(self, bag: int, change: Change, *tasks: int, why: str = "") -> list[AnyDecision]:
         return self.tell(BagChanged(bag, change, tasks, why))
+
+    def grow(self, bag: int, more: int, permutation: list[int] | None = None) -> list[Assign]:
+        before = self.tables.bags[bag].terms.count
+        numbers = None if permutation is None else bytes(array("I", permutation))
+        if permutation is not None:
+            behind = array("I", [before + index for index in permutation])
+            self.tables.permutations[bag] += bytes(behind)
+        event = BagChanged(bag, Change.GROW, more=More(before, more, numbers))
+        return assigned(self.tell(event))
 
     # hosts
 

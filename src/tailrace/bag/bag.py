@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from tailrace.bag import batch, then
 from tailrace.bag.arrayids import NAME as ARRAY
+from tailrace.bag.blocks import Blocks
 from tailrace.bag.chunks import Reading
 from tailrace.bag.command import command_of, variable
 from tailrace.bag.items import Items
-from tailrace.bag.rows import CHUNK, Rows
 from tailrace.bag.spec import BagSpec, FileRule
-from tailrace.bag.sweep import Sweep
 from tailrace.bag.task import Input, Output, Task
 from tailrace.bag.template import Scope, Template
 from tailrace.bag.terms import Terms
@@ -35,13 +34,14 @@ class Bag:
         """`number`: under which it is stored, once it is."""
         self.spec = spec
         self.number = number
-        self.sweep = Sweep(spec.axes, read_chunk)
-        self.count = self.sweep.count if spec.function is None else spec.function.count
+        self.blocks = Blocks((spec.axes, *spec.blocks), read_chunk)
+        self.sweep = self.blocks.all[0].sweep
+        self.count = self.blocks.count if spec.function is None else spec.function.count
         self.last: int | None = None  # the number of the task that comes when all others are done
         if spec.then is not None:
             self.last, self.count = self.count, self.count + 1
         self._items = None if spec.function is None else Items(spec.function, read_chunk)
-        self._read_chunk = read_chunk
+        self.read_chunk = read_chunk
         self._command = command_of(spec, self.sweep)
         self._variables = [(variable(name), name) for name in self.sweep.names()]
         self._env = [(key, Template(text)) for key, text in spec.env.items()]
@@ -58,7 +58,7 @@ class Bag:
         argv, shell = self._command.build(scope)
         return Task(
             index,
-            self.sweep.typed(raw),
+            self.blocks.of(index)[0].typed(raw),
             argv,
             shell,
             self._task_env(index, scope),
@@ -68,13 +68,16 @@ class Bag:
         )
 
     def params(self, index: int) -> dict[str, Any]:
-        return self.sweep.typed(self.raw(index))
+        return self.blocks.of(index)[0].typed(self.raw(index))
 
     def raw(self, index: int) -> Scope:
         """The parameters as they stand in the command."""
         if not 0 <= index < self.count:
             raise IndexError(f"task {index} of {self.count}")
-        return self.sweep.raw(index) if self._items is None and index != self.last else {}
+        if self._items is not None or index == self.last:
+            return {}
+        sweep, number = self.blocks.of(index)
+        return sweep.raw(number)
 
     def scope(self, index: int) -> Scope:
         """All that a placeholder may name."""
@@ -108,8 +111,10 @@ class Bag:
         """The permutation when the tasks are ordered by a parameter; otherwise None."""
         if self.spec.order in ("listed", "shuffled"):
             return None
-        from tailrace.bag.ranking import by_parameter
+        from tailrace.bag.ranking import by_parameter, by_parameter_of
 
+        if len(self.blocks.all) > 1:
+            return by_parameter_of(self, range(self.count))
         return by_parameter(self.sweep, self.spec.order)
 
     def find(self, text: str) -> int:
@@ -149,13 +154,10 @@ class Bag:
 
     def encode(self) -> tuple[bytes, Reading]:
         """The spec as JSON, and the chunks of its rows."""
-        rows = [
-            column.count for axis in self.spec.axes for column in axis if isinstance(column, Rows)
-        ]
-        chunks = -(-sum(rows) // CHUNK)
+        chunks = self.blocks.chunks
         if self.spec.function is not None:
             chunks = 1 + len(self.spec.function.ends)
-        return msgspec.json.encode(self.spec), Reading(self._read_chunk, chunks)
+        return msgspec.json.encode(self.spec), Reading(self.read_chunk, chunks)
 
     @classmethod
     def decode(cls, spec: bytes, chunk: Callable[[int], bytes], number: int = 0) -> Bag:

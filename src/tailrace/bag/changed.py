@@ -38,7 +38,7 @@ class Changes:
 
     def _looks_likely(self) -> bool:
         """A sweep whose values name no files need not be looked at task by task: some are tried."""
-        spec, count = self._bag.spec, self._bag.sweep.count
+        spec, count = self._bag.spec, self._bag.blocks.count
         if spec.outputs or spec.inputs or spec.syntax == "listed":
             return True
         some = range(0, count, max(count // TRIED, 1))

@@ -79,7 +79,7 @@ def check_inputs(bag: Bag, origin: Origin) -> None:
 
 
 def _paths(bag: Bag, template: Template) -> dict[str, None]:
-    count = min(bag.sweep.count, _FEW) if template.fields else 1
+    count = min(bag.blocks.count, _FEW) if template.fields else 1
     return dict.fromkeys(template.render(bag.scope(index)) for index in range(count))
 
 

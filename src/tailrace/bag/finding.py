@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailrace.bag import then
 from tailrace.bag.rows import Rows
-from tailrace.bag.sweep import Place
+from tailrace.bag.sweep import Place, Sweep
 from tailrace.bag.tables import near
 from tailrace.bag.values import same, show
 from tailrace.errors import BadInput
@@ -55,24 +55,37 @@ def _wanted(bag: Bag, text: str) -> dict[str, str]:
 
 
 def _by_values(bag: Bag, wanted: dict[str, str]) -> list[int]:
-    """The first few tasks with these values."""
+    """The first few tasks with these values. What one block lacks another may have."""
+    found: list[int] = []
+    missing: list[BadInput] = []
+    for first, sweep in bag.blocks.all:
+        try:
+            found += [first + index for index in _in_sweep(sweep, wanted)]
+        except BadInput as error:
+            missing.append(error)
+    if not found and missing:
+        raise missing[0]
+    return found
+
+
+def _in_sweep(sweep: Sweep, wanted: dict[str, str]) -> list[int]:
     offsets: dict[int, list[int]] = {}
-    for place in bag.sweep.places:
-        positions = _positions(bag, place, wanted)
+    for place in sweep.places:
+        positions = _positions(sweep, place, wanted)
         if positions is not None:
             found = [position * place.stride for position in positions]
             before = offsets.get(place.axis)
             offsets[place.axis] = found if before is None else [o for o in found if o in before]
-    for place in bag.sweep.places:  # two positions of an axis not spoken of show that it is open
+    for place in sweep.places:  # two positions of an axis not spoken of show that it is open
         offsets.setdefault(place.axis, [i * place.stride for i in range(min(place.count, 2))])
     return sorted(islice((sum(parts) for parts in product(*offsets.values())), 2 * _SHOWN))
 
 
-def _positions(bag: Bag, place: Place, wanted: dict[str, str]) -> list[int] | None:
+def _positions(sweep: Sweep, place: Place, wanted: dict[str, str]) -> list[int] | None:
     column = place.column
     if isinstance(column, Rows):
         mine = {i: wanted[name] for i, name in enumerate(column.columns) if name in wanted}
-        return _rows(bag, place, mine) if mine else None
+        return _rows(sweep, place, mine) if mine else None
     if column.name not in wanted:
         return None
     found = column.positions(wanted[column.name])
@@ -84,10 +97,10 @@ def _positions(bag: Bag, place: Place, wanted: dict[str, str]) -> list[int] | No
     return found
 
 
-def _rows(bag: Bag, place: Place, wanted: dict[int, str]) -> list[int]:
+def _rows(sweep: Sweep, place: Place, wanted: dict[int, str]) -> list[int]:
     found = []
     for index in range(place.count):
-        row = bag.sweep.reader.row(index)
+        row = sweep.reader.row(index)
         if all(row[i] == text or same(row[i], text) for i, text in wanted.items()):
             found.append(index)
             if len(found) > _SHOWN:

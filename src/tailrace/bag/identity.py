@@ -93,7 +93,7 @@ def _words(bag: Bag) -> list[str]:
     """Fixed words of the command that may name a program; of listed ones, in the first."""
     command = bag.spec.command
     if bag.spec.syntax == "listed":
-        rows = range(min(bag.sweep.count, TRIED))
+        rows = range(min(bag.blocks.count, TRIED))
         lines = [_split(str(bag.raw(index)[LISTED])) for index in rows]
     else:
         lines = [_split(command) if isinstance(command, str) else list(command)]

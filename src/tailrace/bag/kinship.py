@@ -7,18 +7,17 @@ there twice is there twice: the second of equal rows is known by being the secon
 
 from __future__ import annotations
 
-import hashlib
 from fractions import Fraction
 from math import lcm
 
 import numpy as np
 import numpy.typing as npt
 
+from tailrace.bag.alike import digests, like
 from tailrace.bag.bag import Bag
 from tailrace.bag.identity import depends_on_number
-from tailrace.bag.rows import CHUNK, Rows
-from tailrace.bag.sweep import Axis, Sweep, length, names
-from tailrace.bag.values import Range, show
+from tailrace.bag.sweep import Axis, Sweep, length
+from tailrace.bag.values import Range
 
 Numbers = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]  # two of 64 bits for each value
@@ -28,26 +27,28 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 def moved(old: Bag, new: Bag, numbers: Numbers) -> Numbers:
     """The number of each of these tasks of `old` in `new`; -1: it has none there."""
-    found = np.zeros(len(numbers), np.int64)
-    there = numbers < old.sweep.count  # what comes after all others is never taken over
-    for axis in new.spec.axes:
-        before = _like(axis, old)
-        place = _places(before, axis, old, new)[_digit(old.sweep, before, numbers)]
-        there &= place >= 0
-        found += place * _stride(new.sweep, axis)
+    found = np.full(len(numbers), -1, np.int64)  # what comes after all others is in no block
+    for first, before in old.blocks.all:
+        mine = (numbers >= first) & (numbers < first + before.count)
+        for begin, after in new.blocks.all:
+            (looked,) = (mine & (found < 0)).nonzero()
+            if len(looked):
+                places = _in_sweep(before, after, numbers[looked] - first)
+                found[looked] = np.where(places >= 0, places + begin, -1)
     if depends_on_number(new.spec):
-        there &= found == numbers
+        found[found != numbers] = -1
+    return found
+
+
+def _in_sweep(old: Sweep, new: Sweep, numbers: Numbers) -> Numbers:
+    found = np.zeros(len(numbers), np.int64)
+    there = np.ones(len(numbers), bool)
+    for axis in new.axes:
+        before = like(axis, old)
+        place = _places(before, axis, old, new)[_digit(old, before, numbers)]
+        there &= place >= 0
+        found += place * _stride(new, axis)
     return np.where(there & (numbers < _MOST), found, -1)
-
-
-def _like(axis: Axis, bag: Bag) -> Axis:
-    """The axis of the same parameters: bags of one basis have each the other's."""
-    wanted = _names(axis)
-    return next(other for other in bag.spec.axes if _names(other) == wanted)
-
-
-def _names(axis: Axis) -> list[str]:
-    return sorted(name for column in axis for name in names(column))
 
 
 def _stride(sweep: Sweep, axis: Axis) -> int:
@@ -59,13 +60,13 @@ def _digit(sweep: Sweep, axis: Axis, numbers: Numbers) -> Numbers:
     return digit
 
 
-def _places(before: Axis, after: Axis, old: Bag, new: Bag) -> Numbers:
+def _places(before: Axis, after: Axis, old: Sweep, new: Sweep) -> Numbers:
     """For each place of one axis, that of the same value on the other; or -1."""
     if len(before) == len(after) == 1:
         one, other = before[0], after[0]
         if isinstance(one, Range) and isinstance(other, Range) and one.whole == other.whole:
             return _shifted(one, other)
-    return _matched(_keys(before, old.sweep), _keys(after, new.sweep))
+    return _matched(_keys(before, old), _keys(after, new))
 
 
 def _shifted(one: Range, other: Range) -> Numbers:
@@ -90,8 +91,7 @@ def _matched(before: Keys, after: Keys) -> Numbers:
 
 
 def _keys(axis: Axis, sweep: Sweep) -> Keys:
-    digests = b"".join(_digests(axis, sweep))
-    keys = np.frombuffer(digests, np.uint64).reshape(-1, 2).copy()
+    keys = np.frombuffer(b"".join(digests(axis, sweep)), np.uint64).reshape(-1, 2).copy()
     keys[:, 0] += _ODD * _repetition(keys[:, 0])
     return keys
 
@@ -106,29 +106,3 @@ def _repetition(keys: Keys) -> Keys:
     found = np.empty(len(keys), np.uint64)
     found[order] = count.astype(np.uint64)
     return found
-
-
-def _digests(axis: Axis, sweep: Sweep) -> list[bytes]:
-    column = axis[0]
-    if isinstance(column, Rows) and len(axis) == 1:
-        return _of_rows(column, sweep)
-    readers = [c.reader() for c in sorted(axis, key=names) if not isinstance(c, Rows)]
-    return [_digest([show(at(i)) for at in readers]) for i in range(length(axis))]
-
-
-def _of_rows(rows: Rows, sweep: Sweep) -> list[bytes]:
-    """Cells by the names of their columns, in whichever order the file has them."""
-    order = sorted(range(len(rows.columns)), key=rows.columns.__getitem__)
-    found: list[bytes] = []
-    for chunk in range(-(-rows.count // CHUNK)):
-        listed = sweep.reader.chunk(chunk)
-        if len(order) == 1:
-            found += [_digest(row) for row in listed]
-        else:
-            found += [_digest([row[i] for i in order]) for row in listed]
-    return found
-
-
-def _digest(cells: list[str]) -> bytes:
-    text = "\0".join(cells).encode("utf-8", "surrogateescape")
-    return hashlib.blake2b(text, digest_size=16).digest()

@@ -89,15 +89,47 @@ class Followed:
         return self._others.at(position) if position < len(self._others) else position
 
 
+class Joined:
+    """One order behind the other: what was added to a bag comes after what it had."""
+
+    def __init__(self, first: Order, behind: Order) -> None:
+        self._first, self._behind = first.at, behind.at
+        self._cut, self._count = len(first), len(first) + len(behind)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def at(self, position: int) -> int:
+        cut = self._cut
+        return self._first(position) if position < cut else cut + self._behind(position - cut)
+
+
 def order_of(
-    count: int, seed: int | None, given: array[int] | None, *, last: bool = False
+    count: int,
+    seed: int | None,
+    given: array[int] | None,
+    added: tuple[int, ...] = (),
+    *,
+    last: bool = False,
 ) -> Order:
-    """The order of a bag from its terms (`order_seed`, `last`) and `Bag.order()`."""
+    """The order of a bag from its terms (`order_seed`, `last`) and `Bag.order()`. `added`: how many
+    of its tasks came later, each time; a given order has them all."""
     if last and (given is not None or seed is not None):
         return Followed(order_of(count - 1, seed, given))
     if given is not None:
         return Given(given)
-    return Listed(count) if seed is None else Shuffled(count, seed)
+    if seed is None:
+        return Listed(count)
+    order: Order = Shuffled(count - sum(added), seed)
+    for more in added:
+        order = Joined(order, Shuffled(more, seed))
+    return order
+
+
+def joined(first: Order, behind: Order) -> Order:
+    if isinstance(first, Listed) and isinstance(behind, Listed):
+        return Listed(len(first) + len(behind))
+    return Joined(first, behind)
 
 
 def _keys(seed: int, count: int) -> tuple[int, int, int, int]:

@@ -18,6 +18,7 @@ from itertools import combinations, pairwise, takewhile
 
 from tailrace.bag.bag import Bag
 from tailrace.bag.files import leads_out
+from tailrace.bag.hull import hull
 from tailrace.bag.rows import Rows
 from tailrace.bag.sweep import Place, Sweep, names
 from tailrace.bag.tables import Origin
@@ -34,7 +35,8 @@ _NUMBER = _WHOLE | frozenset(".+e")
 def check_outputs(bag: Bag, origin: Origin) -> None:
     targets = [_target(rule.place, bag.spec.name) for rule in bag.spec.outputs]
     with origin.at("outputs"):
-        if not _decided(bag.sweep, targets):
+        sweep = hull([block.sweep for block in bag.blocks.all])
+        if sweep is None or not _decided(sweep, targets):
             _compare(bag, targets)
 
 
@@ -145,9 +147,9 @@ def _ends(template: Template) -> tuple[str, str]:
 
 
 def _compare(bag: Bag, targets: list[Template]) -> None:
-    if bag.sweep.count * len(targets) > MOST_COMPARED:
+    if bag.blocks.count * len(targets) > MOST_COMPARED:
         raise BadInput(
-            f"{targets[0].text!r} does not tell {bag.sweep.count:,} tasks apart, "
+            f"{targets[0].text!r} does not tell {bag.blocks.count:,} tasks apart, "
             "as far as can be seen",
             remedy=f"name each parameter, with / between, or {{index}}{_hint(bag, targets[0])}",
         )
@@ -165,7 +167,7 @@ def _compare(bag: Bag, targets: list[Template]) -> None:
 
 
 def _targets(bag: Bag, targets: list[Template]) -> Iterator[tuple[int, str, Template]]:
-    for index in range(bag.sweep.count):
+    for index in range(bag.blocks.count):
         scope = bag.scope(index)
         for template in targets:
             yield index, template.render(scope), template

@@ -1,13 +1,18 @@
-"""The permutation of a sweep's tasks by the values of one parameter."""
+"""The permutation of tasks by the values of one parameter: of a sweep, or of several blocks."""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterable
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from tailrace.bag.rows import Rows
 from tailrace.bag.sweep import Place, Sweep
 from tailrace.bag.values import Range, Value, number
+
+if TYPE_CHECKING:
+    from tailrace.bag.bag import Bag
 
 
 def by_parameter(sweep: Sweep, order: str) -> array[int]:
@@ -30,6 +35,14 @@ def by_parameter(sweep: Sweep, order: str) -> array[int]:
     return found
 
 
+def by_parameter_of(bag: Bag, tasks: Iterable[int]) -> array[int]:
+    """These tasks, whichever blocks they are of."""
+    name = bag.spec.order.removeprefix("-")
+    numbers = list(tasks)
+    keys = dict(zip(numbers, _ranked([bag.raw(task)[name] for task in numbers]), strict=True))
+    return array("I", sorted(numbers, key=keys.__getitem__, reverse=bag.spec.order[0] == "-"))
+
+
 def _extend(found: array[int], positions: list[int], place: Place, count: int) -> None:
     """All tasks whose digit is one of these, in the order of their numbers."""
     if place.stride == 1 and len(positions) == 1:
@@ -42,7 +55,10 @@ def _extend(found: array[int], positions: list[int], place: Place, count: int) -
 
 
 def _keys(sweep: Sweep, place: Place, name: str) -> list[tuple[bool, Value]]:
-    values = _values(sweep, place, name)
+    return _ranked(_values(sweep, place, name))
+
+
+def _ranked(values: list[Value]) -> list[tuple[bool, Value]]:
     try:
         return [(False, number(v) if isinstance(v, str) else v) for v in values]
     except ValueError:

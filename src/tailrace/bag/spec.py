@@ -43,6 +43,7 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     command: str | tuple[str, ...] = ""  # a shell line or words, with placeholders
     syntax: Syntax = "braces"  # "listed": the row is the command
     axes: tuple[Axis, ...] = ()
+    blocks: tuple[tuple[Axis, ...], ...] = ()  # further tasks, of the same parameters, added later
     function: Function | None = None  # a bag of calls has no command
     batch: Batch | None = None  # with the syntax "batch": the script, and `command` its words
     then: str | tuple[str, ...] | None = None  # a command, once all tasks have their result

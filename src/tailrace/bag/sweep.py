@@ -52,6 +52,7 @@ def names(column: Column) -> tuple[str, ...]:
 class Sweep:
     def __init__(self, axes: tuple[Axis, ...], read: ReadChunk) -> None:
         self.axes = axes
+        self.read = read
         self.count = size(axes)
         self.places = places(axes)
         self.reader = RowReader(read)

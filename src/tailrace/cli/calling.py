@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import msgspec
@@ -12,6 +12,10 @@ from tailrace.scheduler.events import Change
 from tailrace.server.lock import Owner
 from tailrace.server.reading import FeedItem
 from tailrace.worker.pinned import connect, seconds
+
+if TYPE_CHECKING:
+    from tailrace.bag.additions import Addition
+    from tailrace.server.enlarging import Enlarged
 
 PATIENCE_S = 30.0
 
@@ -71,6 +75,13 @@ class Asked:
     def change(self, number: int, what: Change, tasks: tuple[int, ...] = (), why: str = "") -> None:
         body = {"change": what.value, "tasks": tasks, "why": why}
         call(self.owner, "POST", f"/api/v1/bags/{number}/change", body)
+
+    def add(self, number: int, asked: Addition) -> Enlarged:
+        from tailrace.server.enlarging import Enlarged
+
+        path = f"/api/v1/bags/{number}/add"
+        found: Enlarged = call(self.owner, "POST", path, asked, Enlarged)
+        return found
 
 
 def _exchange(

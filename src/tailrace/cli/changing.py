@@ -1,12 +1,18 @@
-"""Changes to a bag: through the server that runs, or in the store when none does."""
+"""Changes to a bag, and more tasks for it: through the server that runs, or in the store when none
+does."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tailrace.cli.calling import Asked
 from tailrace.scheduler.events import BagChanged, Change
 from tailrace.server import lock
+
+if TYPE_CHECKING:
+    from tailrace.bag.additions import Addition
+    from tailrace.server.enlarging import Enlarged
 
 
 def change(
@@ -22,3 +28,18 @@ def change(
     with Offline(folder) as store:
         store.tell(BagChanged(bag, what, tasks, why))
     return False
+
+
+def add(folder: Path, bag: int, asked: Addition) -> tuple[Enlarged, bool]:
+    """And whether a server took it, as above."""
+    owner = lock.alive(folder)
+    if owner is not None:
+        return Asked(owner).add(bag, asked), True
+    from tailrace.server.enlarging import enlarge
+    from tailrace.server.offline import Offline
+
+    with Offline(folder) as store:
+        found = enlarge(store.link, bag, asked)
+        if found.event is not None:
+            store.tell(found.event, new=found.more)
+    return found.told, False

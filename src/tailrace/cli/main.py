@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "results": "Print the results: table, CSV, JSON, Parquet.",
     "fetch": "Bring a bag's outputs here from a server.",
     "logs": "Print what a task wrote, attempt by attempt.",
+    "add": "Add tasks to a bag.",
     "retry": "Try failed tasks again.",
     "cancel": "Cancel a bag.",
     "reproduce": "Run one task here in the foreground, as it was run.",

@@ -79,7 +79,7 @@ def _tellers(bag: Bag, template: Template) -> Iterator[int]:
     """Tasks that among them have every value of a template: parameters it does not name stand
     still."""
     if "index" in template.names():
-        yield from range(bag.sweep.count)
+        yield from range(bag.blocks.count)
         return
     named = [bag.sweep.place_of(name) for name in template.names()]
     axes = {place.axis: place for place in named if place is not None}

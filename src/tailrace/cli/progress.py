@@ -52,6 +52,7 @@ class Progress:
             self._settled(body)
         elif item.kind == "phase":
             self.phase, self.why = body["phase"], body["why"]
+            self.count = body.get("count", self.count)
         elif item.kind == "excluded":
             self._note(f"host {body['host']} is excluded for a while: {body['why']}")
         elif item.kind == "lease":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tailrace.cli.calling import Asked
@@ -14,6 +15,10 @@ from tailrace.server.api import PAGE, ResultTold
 from tailrace.server.lock import Owner
 from tailrace.server.reader import About, Details, Failed, HostTold, TaskFacts
 from tailrace.server.reading import BagFacts, FeedItem
+
+if TYPE_CHECKING:
+    from tailrace.bag.additions import Addition
+    from tailrace.server.enlarging import Enlarged
 
 
 class Remote:
@@ -96,3 +101,6 @@ class Remote:
     def change(self, number: int, what: Change, tasks: tuple[int, ...] = (), why: str = "") -> bool:
         self._asked.change(number, what, tasks, why)
         return True
+
+    def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
+        return self._asked.add(number, asked), True

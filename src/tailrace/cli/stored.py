@@ -7,18 +7,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from tailrace.cli import place
 from tailrace.cli.calling import Asked
-from tailrace.cli.changing import change
+from tailrace.cli.changing import add, change
 from tailrace.scheduler.events import Change
 from tailrace.server import lock, reading
 from tailrace.server.link import Link, Rejected, Trouble
 from tailrace.server.lock import Owner
 from tailrace.server.reader import About, StoreReader
 from tailrace.server.reading import FeedItem
+
+if TYPE_CHECKING:
+    from tailrace.bag.additions import Addition
+    from tailrace.server.enlarging import Enlarged
 
 
 class Stored(StoreReader):
@@ -60,6 +65,9 @@ class Stored(StoreReader):
 
     def change(self, number: int, what: Change, tasks: tuple[int, ...] = (), why: str = "") -> bool:
         return change(self.folder, number, what, tasks, why)
+
+    def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
+        return add(self.folder, number, asked)
 
 
 @contextmanager

@@ -46,6 +46,11 @@ class Bits:
             index += 1
         return index
 
+    def extend(self, size: int) -> None:
+        """With bits that are not set."""
+        self._bytes += bytes((size + 7) // 8 - len(self._bytes))
+        self.size = size
+
     def __bytes__(self) -> bytes:
         return bytes(self._bytes)
 
@@ -66,6 +71,9 @@ class AllBits(Bits):
         """It is."""
 
     def remove(self, index: int) -> None:
+        raise TypeError("open the bits first")
+
+    def extend(self, size: int) -> None:
         raise TypeError("open the bits first")
 
     def __bytes__(self) -> bytes:

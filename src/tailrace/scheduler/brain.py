@@ -54,6 +54,7 @@ from tailrace.scheduler.events import (
     HostSilent,
     LeaseChanged,
     LeaseState,
+    More,
     Offer,
     OfferWithdrawn,
     Progress,
@@ -167,10 +168,30 @@ def bag_changed(state: State, event: BagChanged) -> None:
             dispatch.reopen(state, bag, index)
     if event.change in (Change.RESUME, Change.RETRY):
         resume(state, bag)
+    elif event.change is Change.GROW and event.more is not None:
+        grow(state, bag, event.more)
     elif event.change is Change.CANCEL and bag.phase not in ENDED:
         cancel(state, bag, event.why)
     elif event.change is Change.PAUSE and bag.runs:
         halt(state, bag, BagPhase.PAUSED, event.why)
+
+
+def grow(state: State, bag: Bag, more: More) -> None:
+    """One that is finished runs again; one that was stopped in any other way stays so."""
+    whole = bag.terms.count == more.before and bag.arrived is None and not bag.terms.last
+    if not whole or more.count < 1 or bag.phase is BagPhase.CANCELLED:
+        return
+    bag.grow(more.count, more.permutation)
+    if bag.phase is BagPhase.FINISHED:
+        bag.tail_us, bag.tail_hosts = None, 0
+        strategies.equip(bag)
+        resume(state, bag)
+        return
+    if bag.replication is not None:
+        bag.replication.grew(state, bag)
+    state.out.append(Remember(bag.row()))
+    if bag.runs:
+        fleet.opened(state, bag)
 
 
 def resume(state: State, bag: Bag) -> None:

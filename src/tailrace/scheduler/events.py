@@ -16,6 +16,7 @@ class Change(StrEnum):
     RESUME = "resume"
     CANCEL = "cancel"
     RETRY = "retry"
+    GROW = "grow"
 
 
 class LeaseState(StrEnum):
@@ -63,11 +64,20 @@ class TasksArrived(Event, frozen=True):
     arrived: int
 
 
+class More(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tasks that are added to a bag, numbered on from those it has."""
+
+    before: int  # so many it has: told twice, it grows once
+    count: int
+    permutation: bytes | None = None  # of uint32, counted from the first of them, as above
+
+
 class BagChanged(Event, frozen=True):
     bag: int
     change: Change
     tasks: tuple[int, ...] = ()
     why: str = ""
+    more: More | None = None  # of a bag that grows
 
 
 class BagForgotten(Event, frozen=True):

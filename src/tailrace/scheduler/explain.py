@@ -58,6 +58,8 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
         f"{live} attempts are out, {len(bag.requeue.waiting)} tasks wait for another attempt, "
         f"{bag.terms.count - bag.fresh.sent} were never sent."
     )
+    if bag.added:
+        lines.append(_added(bag))
     if bag.replication is not None and bag.runs:
         lines.append(_replicating(bag))
     if bag.hungry:
@@ -68,6 +70,15 @@ def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
     if bag.short and bag.runs:
         lines.append("That pays for no other result before one that is out has come.")
     return lines + _idle_leases(state, bag)
+
+
+def _added(bag: Bag) -> str:
+    """In which order they come beside the others."""
+    first = bag.terms.count - sum(bag.added)
+    how = "in the order of the bag among themselves"
+    if bag.terms.order_seed is not None:
+        how = "shuffled among themselves"
+    return f"Tasks from {first} on were added later: they are sent after the others, {how}."
 
 
 def _replicating(bag: Bag) -> str:

@@ -11,7 +11,7 @@ import heapq
 from array import array
 from collections.abc import Callable
 
-from tailrace.bag.order import Order
+from tailrace.bag.order import Listed, Order
 
 
 class Fresh:
@@ -35,6 +35,11 @@ class Fresh:
 
     def arrive(self, arrived: int) -> None:
         self.arrived = arrived
+
+    def grow(self, order: Order) -> None:
+        """More stand behind those there were."""
+        self._at = order.at
+        self.arrived = len(order)
 
     def restore(self, sent: int, known: Callable[[int], bool]) -> None:
         """So many were sent before: those that are known."""
@@ -86,6 +91,11 @@ class Scattered(Fresh):
         self._known = known
         self._leap = leap
         self._position = 0
+
+    def grow(self, order: Order) -> None:
+        super().grow(order)
+        if not isinstance(order, Listed):
+            self._leap = None
 
     def take(self) -> int:
         position, leap = self._position, self._leap

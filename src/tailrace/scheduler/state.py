@@ -7,9 +7,10 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.bag.needs import Amounts
-from tailrace.bag.order import Listed, Order, order_of
+from tailrace.bag.order import Listed, Order, joined, order_of
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Limits, Terms
 from tailrace.knowledge.progress import Reached
@@ -113,8 +114,8 @@ class Doubt:
 
 class Bag:
     __slots__ = (
-        "asks", "done", "doubts", "ended_us", "failed", "fresh", "given_back", "hosts", "id",
-        "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
+        "added", "asks", "done", "doubts", "ended_us", "failed", "fresh", "given_back", "hosts",
+        "id", "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
         "matching", "order", "out", "owed", "paid", "phase", "queued", "replication", "requeue",
         "round_open", "round_us", "short", "slots", "submitted_us", "tail_hosts", "tail_us",
         "taken", "telling", "terms", "timed", "times", "trials", "troubles", "why",
@@ -136,8 +137,10 @@ class Bag:
         self.submitted_us = row.submitted_us
         self.ended_us = row.ended_us
         numbers = _numbers(permutation)
-        self.order: Order = order_of(terms.count, terms.order_seed, numbers, last=terms.last)
+        seed, added = terms.order_seed, row.added
+        self.order: Order = order_of(terms.count, seed, numbers, added, last=terms.last)
         self.taken = row.taken
+        self.added = row.added
         self.matching: Matching  # both are given by `strategies`
         self.replication: Replication | None = None
         self.round_open = not terms.round_us  # its tasks may be matched now
@@ -214,7 +217,8 @@ class Bag:
 
     def row(self) -> BagRow:
         return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us,
-                      self.arrived, self.tail_us, self.tail_hosts, self.taken)  # fmt: skip
+                      self.arrived, self.tail_us, self.tail_hosts, self.taken,
+                      self.added)  # fmt: skip
 
     @property
     def arrived(self) -> int | None:
@@ -230,8 +234,20 @@ class Bag:
         self.requeue = Requeue()
         self.trials.clear()
 
+    def grow(self, more: int, permutation: bytes | None) -> None:
+        """Its tasks keep their numbers, and their order; the new ones come behind."""
+        self.take_out()
+        behind = order_of(more, self.terms.order_seed, _numbers(permutation))
+        self.order = joined(self.order, behind)
+        self.terms = replace(self.terms, count=self.terms.count + more)
+        self.added = (*self.added, more)
+        self.done.extend(self.terms.count)
+        if self.failed.size:
+            self.failed.extend(self.terms.count)
+        self.fresh.grow(self.order)
+
     def take_out(self) -> None:
-        """Some of its tasks will be tried again after all."""
+        """Some of its tasks will be tried again after all, or there are more."""
         if isinstance(self.done, AllBits):
             self.done = self.done.opened()
 

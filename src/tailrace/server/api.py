@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 
 import tailrace
+from tailrace.bag.additions import Addition
 from tailrace.bag.spec import FileName
 from tailrace.errors import BadInput
 from tailrace.report.failures import FailureGroup
@@ -19,8 +20,9 @@ from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.progress import Halfway
 from tailrace.server import reading
 from tailrace.server.answering import Answered, answered
-from tailrace.server.batch import NewBag
+from tailrace.server.batch import New, NewBag
 from tailrace.server.blobs import of_user
+from tailrace.server.enlarging import Enlarged, Enlarging, enlarge
 from tailrace.server.metrics import metrics
 from tailrace.server.neighbours import Neighbours
 from tailrace.server.openapi import description
@@ -128,6 +130,7 @@ class Api:
         self._neighbours = neighbours
         self._look_at_neighbours()
         self._repeats = Repeats(world.store.link)
+        self._adding = asyncio.Lock()
         blobs = Storeroom(world, sweeper).routes()
         self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
 
@@ -170,6 +173,8 @@ class Api:
                   self._progress, list[Halfway], query=AtMost),
             Route(post, f"{BAG}/change", people, "Pause, resume, cancel, or retry tasks.",
                   self._change, Changed, ChangeRequest),
+            Route(post, f"{BAG}/add", people, "Add tasks; those it has already are left out.",
+                  self._add, Enlarged, Addition, most_body=MOST_BODY),
         )  # fmt: skip
 
     def _others(self) -> tuple[Route, ...]:
@@ -264,7 +269,7 @@ class Api:
         except OSError as error:
             raise Refused(507, f"the server's disk: {error.strerror}") from None
 
-    async def _tell(self, event: BagSubmitted | BagChanged, new: NewBag | None = None) -> None:
+    async def _tell(self, event: BagSubmitted | BagChanged, new: New | None = None) -> None:
         """Until it is committed; not while the server ends, for who would see to it?"""
         if self._world.ending:
             raise Refused(503, "the server is ending")
@@ -332,11 +337,31 @@ class Api:
     async def _change(self, call: Call) -> Changed:
         """Answered when it is committed."""
         number, asked = self._own(call), call.body
+        if asked.change is Change.GROW:
+            raise BadInput("tasks are added by another call", remedy=f"POST {BAG}/add takes them.")
         count = self._facts(number).count
         if any(task >= count for task in asked.tasks):
             raise BadInput(f"bag {number} has the tasks 0 to {count - 1}")
         await self._tell(BagChanged(number, asked.change, tuple(asked.tasks), asked.why))
         return Changed(number, asked.change)
+
+    async def _add(self, call: Call) -> Enlarged:
+        """Answered when it is committed. One at a time: each is numbered on from the last."""
+        number = self._own(call)
+        async with self._adding:
+            found = await asyncio.to_thread(self._enlarging, number, call.body)
+            if found.event is not None:
+                await self._tell(found.event, found.more)
+                log.info("%d tasks added to bag %d by %s", found.told.added, number, call.who)
+        return found.told
+
+    def _enlarging(self, number: int, asked: Addition) -> Enlarging:
+        """In a thread of its own, and so with a link of its own."""
+        link = reading.open_store(self._world.folder)
+        try:
+            return enlarge(link, number, asked)
+        finally:
+            link.close()
 
     # the rest
 

@@ -24,7 +24,7 @@ def lacking(contents: Contents, blobs: Blobs, bag: int, index: int, result: Work
     if contents.bag(bag).spec.catalogue is None:
         return ""
     named = {file.name for file in result.outputs}
-    for output in contents.bag(bag).task(index).outputs:
+    for output in contents.bag(bag, index).task(index).outputs:
         if output.required and output.name not in named:
             return f"refused: the worker reports no output {output.name}"
     for file in result.outputs:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tailrace.scheduler.state import State
 from tailrace.server.routes import Key
 
 Row = tuple[Any, ...]
@@ -26,12 +27,35 @@ class NewBag(msgspec.Struct, frozen=True):
     key: Key | None = None  # under which it was handed in
     taken: Iterable[Row] = ()  # idx and attempt of results that come from earlier bags
 
+    def is_in(self, state: State) -> bool:
+        """It was committed before, though who told it may not have heard."""
+        return self.bag in state.bags
+
+
+class MoreTasks(msgspec.Struct, frozen=True):
+    """What is stored of tasks that are added to a bag."""
+
+    bag: int
+    before: int  # tasks it has: with more, this is stored already
+    spec: bytes  # of the whole bag
+    chunks: list[bytes]  # of the new rows
+    first_chunk: int
+    permutation: bytes | None = None  # of the whole bag
+
+    def is_in(self, state: State) -> bool:
+        """The same; also when others came first, behind which these would have to stand."""
+        bag = state.bags.get(self.bag)
+        return bag is None or bag.terms.count != self.before
+
+
+New = NewBag | MoreTasks
+
 
 class Batch:
     """Rows in the order of their tables' columns; `store.py` knows the statements."""
 
     def __init__(self) -> None:
-        self.new_bags: list[NewBag] = []
+        self.new_bags: list[New] = []
         self.bags: list[Row] = []  # name is kept; (phase, row, bag)
         self.sent: list[Row] = []  # attempt, bag, idx, host, lease, why, sent_us, timeout_us
         self.ended: list[Row] = []  # ended_us, outcome, accepted, run_us, exit, body, attempt

@@ -26,9 +26,10 @@ class Contents:
         self._bags: OrderedDict[int, Bag] = OrderedDict()
         self._shared: OrderedDict[int, dict[str, Any]] = OrderedDict()
 
-    def bag(self, number: int) -> Bag:
+    def bag(self, number: int, index: int = 0) -> Bag:
+        """With this task: what is known of one that has grown since is read again."""
         bag = self._bags.get(number)
-        if bag is None:
+        if bag is None or index >= bag.count:
             read = partial(self._store.chunk, number)
             bag = Bag.decode(self._store.spec(number), read, number)
             self._bags[number] = bag
@@ -36,7 +37,7 @@ class Contents:
         return bag
 
     def task(self, number: int, index: int) -> Task:
-        bag = self.bag(number)
+        bag = self.bag(number, index)
         task = bag.task(index)
         if bag.spec.catalogue is None or not task.inputs:
             return task

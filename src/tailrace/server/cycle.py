@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tailrace.scheduler.events import AnyEvent
-from tailrace.server.batch import Batch, NewBag
+from tailrace.server.batch import Batch, New
 from tailrace.server.desk import Desk, Released
 from tailrace.server.link import TROUBLES
 from tailrace.server.store import Store
@@ -33,7 +33,7 @@ class Cycle:
         self._make = make
         self._desk: Desk | None = self._made()
         self._asserted_us = 0  # when the store was last known to be ours
-        self._told: list[tuple[AnyEvent, NewBag | None, Heard | None]] = []
+        self._told: list[tuple[AnyEvent, New | None, Heard | None]] = []
 
     @property
     def desk(self) -> Desk:
@@ -45,7 +45,7 @@ class Cycle:
     def fallen(self) -> bool:
         return self._desk is None
 
-    def tell(self, event: AnyEvent, new: NewBag | None = None, heard: Heard | None = None) -> None:
+    def tell(self, event: AnyEvent, new: New | None = None, heard: Heard | None = None) -> None:
         """Kept until it is committed: who tells it does not tell it again, as a worker would."""
         self._told.append((event, new, heard))
         if self._desk is not None:
@@ -102,6 +102,6 @@ class Cycle:
         except TROUBLES as error:
             raise CannotCommit(str(error)) from error
         for event, new, _ in self._told:
-            if new is None or new.bag not in desk.scheduler.state.bags:  # committed, but unheard
+            if new is None or not new.is_in(desk.scheduler.state):  # committed, but unheard
                 desk.tell(event, new)
         self._desk = desk

@@ -35,7 +35,7 @@ from tailrace.scheduler.events import (
 from tailrace.scheduler.journal import Page
 from tailrace.scheduler.leases import STANDING
 from tailrace.scheduler.state import Attempt
-from tailrace.server.batch import Batch, NewBag
+from tailrace.server.batch import Batch, MoreTasks, New
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
 from tailrace.server.lives import apart
@@ -109,7 +109,7 @@ class Desk:
         self._pools = {pool.name: pool for pool in pools}
         self._orders = Orders(content, self._pools)
         self._waiting: list[Call] = []
-        self._events: list[tuple[AnyEvent, NewBag | None]] = []
+        self._events: list[tuple[AnyEvent, New | None]] = []
         self._parked = Parked()
         self._answered: list[Call] = []
         self._sessions: dict[str, Session] = {}
@@ -145,7 +145,7 @@ class Desk:
             self._parked.take(host)
             self._events.append((OfferWithdrawn(host), None))
 
-    def tell(self, event: AnyEvent, new: NewBag | None = None) -> None:
+    def tell(self, event: AnyEvent, new: New | None = None) -> None:
         """Anything else that happens: a bag handed in or changed, a lease that is gone."""
         self._events.append((event, new))
 
@@ -177,6 +177,8 @@ class Desk:
         events, self._events = self._events, []
         for event, new in events:
             if new is not None:
+                if isinstance(new, MoreTasks) and new.is_in(self.scheduler.state):
+                    continue  # others came first: these were numbered in vain
                 ledger.new_bag(new)
             self._handle(event, now)
         calls, self._waiting = self._waiting, []

@@ -28,7 +28,7 @@ from tailrace.scheduler.events import AnyEvent
 from tailrace.scheduler.journal import Page, encode_page
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.state import Attempt, State
-from tailrace.server.batch import Batch, NewBag
+from tailrace.server.batch import Batch, New
 from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult
 from tailrace.server.tally import failure, tally
@@ -103,7 +103,7 @@ class Ledger:
 
     # what the desk tells
 
-    def new_bag(self, new: NewBag) -> None:
+    def new_bag(self, new: New) -> None:
         self._batch.new_bags.append(new)
 
     def answered(self, host: str, seq: int) -> None:
@@ -227,7 +227,8 @@ class Ledger:
             self._troubles[row.bag, row.index] = row
         elif isinstance(row, BagRow):
             self._batch.bags.append((row.phase.value, encode(row), row.bag))
-            self._tell(row.bag, "phase", {"phase": row.phase, "why": row.why})
+            told = {"phase": row.phase, "why": row.why, "count": row.terms.count}
+            self._tell(row.bag, "phase", told)
         elif isinstance(row, HostRow):
             self._remember_host(row)
         else:

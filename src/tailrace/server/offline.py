@@ -14,6 +14,7 @@ from tailrace.errors import StoreError
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.events import BagChanged, BagForgotten
 from tailrace.scheduler.journal import Page
+from tailrace.server.batch import New
 from tailrace.server.clock import Clock
 from tailrace.server.ledger import Ledger
 from tailrace.server.link import Link, Trouble
@@ -61,12 +62,14 @@ class Offline:
     def leaving(self) -> list[int]:
         return self.store.leaving()
 
-    def tell(self, *events: BagChanged | BagForgotten) -> None:
+    def tell(self, *events: BagChanged | BagForgotten, new: New | None = None) -> None:
         now, rows = Clock().now(), self.store.restored()
         scheduler = Scheduler()
         scheduler.restore(rows, now)
         ledger = Ledger(True, {})
         ledger.begin(now, scheduler.state, Page(rows, now))
+        if new is not None:
+            ledger.new_bag(new)
         for event in events:
             ledger.enter(event, scheduler.handle(event, now))
         try:

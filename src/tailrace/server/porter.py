@@ -68,7 +68,7 @@ class Porter:
         if attempt in self._carried:
             return
         bag, index, body = self._store.report(attempt)
-        of = self._contents.bag(bag)
+        of = self._contents.bag(bag, index)
         written = {file.name: file for file in decode_result(body).outputs}
         outputs = [output for output in of.task(index).outputs if output.name in written]
         folder = self._folder(bag, of)

@@ -7,7 +7,7 @@ routes answer by a `StoreReader` again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -24,6 +24,10 @@ from tailrace.server.protocol import WorkResult
 from tailrace.server.reading import AttemptFacts, BagFacts, FeedItem, HostFacts, HostWork
 from tailrace.server.recording import Brief
 from tailrace.server.wrong import went_wrong
+
+if TYPE_CHECKING:
+    from tailrace.bag.additions import Addition
+    from tailrace.server.enlarging import Enlarged
 
 
 class Details(msgspec.Struct, frozen=True):
@@ -108,6 +112,9 @@ class Reader(Protocol):
 
     def change(self, number: int, what: Change, tasks: tuple[int, ...] = (), why: str = "") -> bool:
         """True when a server took it, and acts on it now."""
+
+    def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
+        """More tasks for a bag; and whether a server took them, as above."""
 
 
 class StoreReader:

@@ -216,6 +216,12 @@ def content(link: Link, number: int) -> Bag:
     return Bag.decode(bytes(spec), partial(_chunk, link, number), number)
 
 
+def permutation(link: Link, number: int) -> bytes | None:
+    query = "SELECT permutation FROM bags WHERE bag = ?"
+    found = link.execute(query, (number,)).fetchone()[0]
+    return None if found is None else bytes(found)
+
+
 def _chunk(link: Link, number: int, k: int) -> bytes:
     query = "SELECT body FROM chunks WHERE bag = ? AND k = ?"
     return bytes(link.execute(query, (number, k)).fetchone()[0])

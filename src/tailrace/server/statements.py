@@ -36,6 +36,7 @@ NEW_BAG = (
     " VALUES (?, ?, '', ?, ?, ?, ?, ?, ?)"
 )
 NEW_KEY = "INSERT INTO submissions (who, key, hash, bag) VALUES (?, ?, ?, ?)"
+MORE_TASKS = "UPDATE bags SET spec = ?, permutation = ? WHERE bag = ?"
 NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"
 # What goes at once with a bag that is forgotten: all by which anybody would know of it.
 FORGET = tuple(

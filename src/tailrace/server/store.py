@@ -18,10 +18,18 @@ from tailrace.errors import StoreError
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.rows import Restored
 from tailrace.server import migrations, sqlite
-from tailrace.server.batch import Batch, NewBag
+from tailrace.server.batch import Batch, MoreTasks, New, NewBag
 from tailrace.server.link import Rejected, Trouble, Work, WritingLink
 from tailrace.server.restored import floor, restored
-from tailrace.server.statements import CLEAR, FORGET, NEW_BAG, NEW_CHUNK, NEW_KEY, STATEMENTS
+from tailrace.server.statements import (
+    CLEAR,
+    FORGET,
+    MORE_TASKS,
+    NEW_BAG,
+    NEW_CHUNK,
+    NEW_KEY,
+    STATEMENTS,
+)
 from tailrace.server.storeurl import Place, is_url, read, shown
 
 
@@ -198,7 +206,16 @@ def _unusable(place: Place, error: Exception) -> StoreError:
     )
 
 
-def _rows_of(new: NewBag) -> Work:
+def _rows_of(new: New) -> Work:
+    return _more_tasks(new) if isinstance(new, MoreTasks) else _new_bag(new)
+
+
+def _more_tasks(new: MoreTasks) -> Work:
+    chunks = [(new.bag, k, chunk) for k, chunk in enumerate(new.chunks, new.first_chunk)]
+    return [(MORE_TASKS, [(new.spec, new.permutation, new.bag)]), (NEW_CHUNK, chunks)]
+
+
+def _new_bag(new: NewBag) -> Work:
     programs = msgspec.json.encode(new.programs).decode()
     bag = (new.bag, new.name, b"", new.spec, new.permutation, new.owner, new.basis, programs)
     chunks = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))

@@ -51,10 +51,10 @@ def checked(asked: Submission, who: Principal, pools: tuple[Pool, ...] = ()) -> 
     _check_files(spec, who)
     _check_then(spec)
     _check_secrets(spec, asked.secrets)
-    _check_numbers(spec)
+    check_numbers(spec)
     if spec.function is not None:
         return _checked_calls(asked, spec.function)
-    _check_chunks(asked)
+    check_rows(spec, asked.chunks)
     try:
         bag = check_bag(spec, asked.chunks, Origin(spec.source), unused_ok=True, admit=admit)
         for index in (0, bag.count - 1):
@@ -134,12 +134,14 @@ def _check_budget(spec: BagSpec, pools: tuple[Pool, ...]) -> None:
         raise BadInput(found.message, file=file, remedy=remedy)
 
 
-def _check_numbers(spec: BagSpec) -> None:
+def check_numbers(spec: BagSpec) -> None:
     """Those that a file's reader would have refused."""
     if not 0 < len(spec.name) <= MOST_NAME or not spec.folder.startswith("/"):
         raise BadInput("a bag has a name, and the whole path of its folder")
     if not spec.name.isprintable():
         raise BadInput(f"the name {spec.name!r} has characters that cannot be shown")
+    if spec.blocks:
+        raise BadInput("a bag is handed in as one block", remedy="Add to it afterwards.")
     if any(not axis for axis in spec.axes):
         raise BadInput("an axis without a column")
     counts = [column.count for axis in spec.axes for column in axis]
@@ -181,17 +183,17 @@ NUMBERS = ("seed", "deadline_us", "timeout_us", "max_failures", "most_running", 
            "keep_output", "grace_us")  # fmt: skip
 
 
-def _check_chunks(asked: Submission) -> None:
+def check_rows(spec: BagSpec, chunks: list[bytes]) -> None:
     """All rows are there, and are rows: one that is not would be found when it is sent."""
-    columns = [column for axis in asked.spec.axes for column in axis]
+    columns = [column for axis in spec.axes for column in axis]
     rows = [column for column in columns if isinstance(column, Rows)]
     if len(rows) > 1 or any(len(one.kinds) != len(one.columns) for one in rows):
         raise BadInput("a bag has the rows of one file at most, each column with its kind")
     total = sum(one.count for one in rows)
     wanted = -(-total // CHUNK)
-    if len(asked.chunks) != wanted:
-        raise BadInput(f"{total:,} rows come in {wanted} chunks, not in {len(asked.chunks)}")
-    for k, chunk in enumerate(asked.chunks):
+    if len(chunks) != wanted:
+        raise BadInput(f"{total:,} rows come in {wanted} chunks, not in {len(chunks)}")
+    for k, chunk in enumerate(chunks):
         _check_chunk(chunk, k, min(CHUNK, total - k * CHUNK), rows[0].kinds)
 
 

@@ -22,7 +22,7 @@ from tailrace.scheduler.events import AnyEvent, LeaseChanged, LeaseState
 from tailrace.scheduler.progress import Halfway, halfway
 from tailrace.scheduler.state import State
 from tailrace.server import arrivals, counts, reading
-from tailrace.server.batch import Batch, NewBag
+from tailrace.server.batch import Batch, New
 from tailrace.server.blobs import Blobs
 from tailrace.server.catalogues import Catalogues
 from tailrace.server.clock import Clock
@@ -185,7 +185,7 @@ class World:
         self._last_bag += 1
         return self._last_bag
 
-    def tell(self, event: AnyEvent, new: NewBag | None = None) -> asyncio.Future[None]:
+    def tell(self, event: AnyEvent, new: New | None = None) -> asyncio.Future[None]:
         """The future is done when it is committed."""
         heard: asyncio.Future[None] = self.loop.create_future()
         self._unheard[heard] = None

@@ -133,6 +133,23 @@ class NTDMr(Replication):
         if self._due:
             state.timers.set(self._due[0][0], Alarm.REPLICATE, bag.id)
 
+    def grew(self, state: State, bag: Bag) -> None:
+        """The tail is over: what it wanted waits with the others again."""
+        if bag.tail_us is None:
+            return
+        bag.tail_us, bag.tail_hosts = None, 0
+        wanted = list(self._queued)
+        self._queues, self._queued, self._due = {False: deque(), True: deque()}, {}, []
+        for index, trouble in bag.troubles.items():
+            if trouble.tail or trouble.dear:
+                trouble.tail, trouble.dear = 0, False
+                dispatch.remember(state, bag, index, trouble)
+        for index in wanted:
+            if not dispatch.under_way(bag, index):
+                trouble = bag.troubles[index]
+                dispatch.requeue(state, bag, index, trouble, trouble.why)
+        self._look(state, bag)
+
     # the tail
 
     def _look(self, state: State, bag: Bag) -> None:

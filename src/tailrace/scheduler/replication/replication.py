@@ -54,6 +54,9 @@ class Replication:
         """The first task wanted that may go to this host, which has room for it."""
         return None
 
+    def grew(self, state: State, bag: Bag) -> None:
+        """The bag has more tasks than it had."""
+
     def rang(self, state: State, bag: Bag) -> None:
         """A moment it had asked for has come."""
 
