@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sqlite3
 import time
 from collections import Counter
@@ -91,6 +92,26 @@ def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> No
     assert len(accepted) == TASKS
     assert accepted <= set(begun), "a result was accepted of an attempt that did not run"
     assert folder.tailrace("replay").returncode == 0
+
+
+# The last process of each is a child of its first: a task that `sh` does not become.
+LONG = ["echo $$ > first; sleep 300; echo", "echo $$ > second; setsid sleep 300; echo"]
+
+
+@pytest.mark.parametrize("short", [0, 40], ids=["forked", "spawned"])
+def test_no_task_outlives_everything_killed_at_once(folder: Folder, short: int) -> None:
+    """After many short tasks the next are started in a way of which the kernel kills none."""
+    folder.write("jobs", "\n".join(["true"] * short + LONG) + "\n")
+    run = folder.start("run", "--quiet", "--cores", "2", "--commands", "jobs")
+    for name in ("first", "second"):
+        folder.wait_for((folder.path / name).exists, patience_s=60)
+    victims = _victims(folder, "everything")
+    assert len(victims) >= 3, folder.processes()
+    for number in (signal.SIGSTOP, signal.SIGKILL):  # none notices the death of another
+        for pid in victims:
+            os.kill(pid, number)
+    run.communicate(timeout=60)
+    folder.wait_for(lambda: not folder.processes(), patience_s=60)
 
 
 def test_tasks_die_with_a_killed_run(folder: Folder) -> None:

@@ -37,9 +37,13 @@ class Worker:
     def said(self) -> str:
         return self.errors.read_text()
 
-    def keeper(self) -> int:
-        """The process id of its keeper."""
+    def guard(self) -> int:
+        """The process id of its guard."""
         return wait_for(lambda: next(iter(children_of(self.process.pid)), None))
+
+    def keeper(self) -> int:
+        guard = self.guard()
+        return wait_for(lambda: next(iter(children_of(guard)), None))
 
     def kill(self) -> None:
         self.process.kill()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -79,20 +79,54 @@ def test_what_a_dead_keeper_had_not_begun_is_handed_back(
     assert not (tmp_path / "never").exists()
 
 
-def test_the_task_dies_when_client_and_keeper_are_killed_at_once(
+def kill_at_once(pids: Sequence[int]) -> None:
+    """Stopped first, so that none can notice the death of another."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            os.kill(pid, number)
+
+
+@pytest.mark.parametrize(
+    "killed", [("client", "keeper"), ("client", "guard"), ("guard", "keeper"), ("guard",)]
+)
+def test_who_is_left_of_client_guard_and_keeper_ends_all_processes_of_a_task(
+    desk: ScriptedDesk, worker: Worker, tmp_path: Path, killed: tuple[str, ...]
+) -> None:
+    pids = family(desk, tmp_path)
+    wait_until_noted(worker, 1)
+    three = {"client": worker.process.pid, "guard": worker.guard(), "keeper": worker.keeper()}
+    kill_at_once([three[name] for name in killed])
+    wait_for(lambda: not any(map(alive, pids)), within=60)
+    wait_for(lambda: not alive(three["guard"]) and not alive(three["keeper"]), within=60)
+    if "client" not in killed:  # it goes on with a new pair
+        assert desk.wait_for(1)[0]["outcome"] == "host_failed"
+        desk.add({"attempt": 2, "argv": ["echo", "again"]})
+        assert desk.wait_for(2)[0]["stdout"] == "again\n"
+
+
+def test_the_guard_is_not_found_by_the_name_or_the_group_of_the_others(
+    desk: ScriptedDesk, worker: Worker
+) -> None:
+    desk.add({"attempt": 1, "argv": ["true"]})
+    desk.wait_for(1)
+    guard, keeper = worker.guard(), worker.keeper()
+    assert Path(f"/proc/{guard}/cmdline").read_bytes().rstrip(b"\0") == b"task-guard"
+    assert Path(f"/proc/{guard}/comm").read_text() == "task-guard\n"
+    assert "tailrace.worker.keeper" in Path(f"/proc/{keeper}/cmdline").read_text()
+    assert len({os.getpgid(pid) for pid in (worker.process.pid, guard, keeper)}) == 3
+
+
+def test_the_first_process_of_a_task_dies_when_all_three_are_killed_at_once(
     desk: ScriptedDesk, start: Start, tmp_path: Path
 ) -> None:
     worker = start()
     pids = family(desk, tmp_path)
-    keeper = worker.keeper()
-    os.kill(worker.process.pid, signal.SIGSTOP)
-    os.kill(keeper, signal.SIGSTOP)  # so that neither can notice the other's death
-    os.kill(keeper, signal.SIGKILL)
-    worker.kill()
-    wait_for(lambda: not alive(pids[0]), within=2)
+    kill_at_once([worker.process.pid, worker.guard(), worker.keeper()])
+    worker.process.wait(60)
+    wait_for(lambda: not alive(pids[0]), within=60)
     # What the kernel cannot reach, the next worker in the folder ends, if it can be recognised.
     start()
-    wait_for(lambda: not any(map(alive, pids[:3])), within=5)
+    wait_for(lambda: not any(map(alive, pids[:3])), within=60)
     if alive(pids[3]):
         os.kill(pids[3], signal.SIGKILL)
 

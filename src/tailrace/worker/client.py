@@ -82,7 +82,7 @@ class Client:
         return not self._agent.kept
 
     def _end_strays(self, folder: Folder) -> None:
-        """Children of tasks that survived a worker and its keeper killed in the same instant."""
+        """Children of tasks that survived a worker, its guard and its keeper killed at once."""
         for pid, _ in tree.running_with("TAILRACE_RESULT", os.path.join(folder.path, "ring") + "/"):
             tree.send(pid, signal.SIGKILL)
 

@@ -31,8 +31,8 @@ def default(join: Join, name: Optional[str] = None) -> str:
 
 
 class Folder:
-    """Opens the folder and locks it. The lock is inherited by the keeper, so it is free only when
-    the client and the keeper of an earlier worker, and with them all its tasks, are gone."""
+    """Opens the folder and locks it. The lock is inherited by guard and keeper, so it is free only
+    when all three of an earlier worker, and with them all its tasks, are gone."""
 
     def __init__(self, path: str, patience_s: float = LOCK_PATIENCE_S) -> None:
         self.path = os.path.abspath(path)

@@ -5,8 +5,9 @@ no task outlives its worker:
 
 - the client dies: the pipe ends, the keeper kills every process below it (orphans become its
   children, because it is a child subreaper, also those that called setsid) and exits;
-- the keeper dies: the tasks become children of the client, which kills them;
-- both die in the same instant: the kernel kills the tasks (see `spawn`).
+- the keeper dies: the tasks become children of its guard, which kills them, as does the client;
+- both die in the same instant: the guard kills the tasks (see `guard`);
+- the guard dies: the keeper does as when the client dies.
 
 When a task's first process has ended, what it left behind is killed. Those in its process group are
 found by one call. Others are orphans, found by looking through /proc: at once when the attempt has
@@ -47,7 +48,7 @@ Json = Dict[str, Any]
 
 
 class Keeper:
-    def __init__(self, fd: int, folder: str, capacity: Mapping[str, int]) -> None:
+    def __init__(self, fd: int, guarded: int, folder: str, capacity: Mapping[str, int]) -> None:
         self._lines, self._outbox = Lines(fd), Outbox(fd)
         self._room = Room(capacity)
         self._around = Surroundings(capacity)
@@ -75,6 +76,8 @@ class Keeper:
         self._poll = select.poll()
         self._poll.register(fd, select.POLLIN)
         self._poll.register(self._signals, select.POLLIN)
+        self._guarded = guarded
+        self._poll.register(guarded, select.POLLIN)
         self._runners = Runners(self._parts())
 
     def _parts(self) -> Parts:
@@ -99,7 +102,7 @@ class Keeper:
     # ---- the loop -----------------------------------------------------------------------------
 
     def run(self) -> None:
-        """Until the client is gone."""
+        """Until the client or the guard is gone."""
         blocked = False
         while True:
             self._wait(blocked)
@@ -133,6 +136,8 @@ class Keeper:
                 _drain(ready)
             elif ready in self._runners.by_fd:
                 self._runners.hear(ready)
+            elif ready == self._guarded:
+                raise EOFError
             elif ready == fd and event & ~select.POLLOUT:
                 for line in self._lines.read():
                     self._obey(json.loads(line))
@@ -383,9 +388,9 @@ def _drain(fd: int) -> None:
         pass
 
 
-def main(fd: int, lock_fd: int, folder: str, capacity: Mapping[str, int]) -> None:
-    """The whole life of a keeper; `fd` is the pipe to its client. It holds the lock of the folder
-    as long as it lives, its tasks do not: they inherit neither."""
+def main(fd: int, lock_fd: int, guarded: int, folder: str, capacity: Mapping[str, int]) -> None:
+    """The whole life of a keeper; `fd` is the pipe to its client, `guarded` ends with its guard. It
+    holds the lock of the folder as long as it lives; its tasks inherit none of these."""
     import gc
 
     gc.disable()  # nothing here makes circles, and a collection would copy pages shared with tasks
@@ -397,7 +402,7 @@ def main(fd: int, lock_fd: int, folder: str, capacity: Mapping[str, int]) -> Non
     code = 0
     keeper: Optional[Keeper] = None
     try:
-        keeper = Keeper(fd, folder, capacity)
+        keeper = Keeper(fd, guarded, folder, capacity)
         keeper.run()
     except EOFError:
         pass

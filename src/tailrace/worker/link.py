@@ -1,4 +1,5 @@
-"""The client's end of the pipe to its keeper: starts it, speaks to it, and outlives it."""
+"""The client's end of the pipe to its keeper: starts it below its guard, speaks to it, and outlives
+both."""
 
 from __future__ import annotations
 
@@ -15,8 +16,10 @@ from .tree import kill_all_below
 Json = Dict[str, Any]
 _CODE = """import sys
 sys.path.insert(0, {root!r})
+from {package}.guard import stand_above
+guarded = stand_above({fd})
 from {package}.keeper import main
-main({fd}, {lock_fd}, {folder!r}, {capacity!r})
+main({fd}, {lock_fd}, guarded, {folder!r}, {capacity!r})
 """
 _KILL_PATIENCE_S = 10.0
 MOST_TOLD = 64  # bags of which the keeper keeps what their tasks share
@@ -97,7 +100,7 @@ class KeeperLink:
         return begun.read(self._begun_path)
 
     def replace(self) -> None:
-        """The keeper died: its tasks are ours now, and must not go on unwatched."""
+        """The keeper died: its tasks are the guard's now or ours, and must not go on unwatched."""
         self._socket.close()
         kill_all_below(_KILL_PATIENCE_S)
         self._start()

@@ -2,11 +2,12 @@
 
 Two ways, measured on two cores with `/bin/true`: `fork`, ask the kernel to be killed with the
 parent, `execve` takes about 0.95 ms; `posix_spawn` takes 0.54 ms, but cannot ask that. The first is
-the default: if worker and keeper are killed in the same instant, the kernel still kills the task.
-The second is used for a bag whose last twenty attempts were all shorter than 0.1 s, and of which
-none runs longer than that now. This is a guess: the next one may be long. If it is, and worker and
-keeper are killed in the same instant, it goes on, beside its repetition elsewhere, until it ends or
-the next worker in the same folder finds it. (In every other case the keeper kills what it started.)
+the default: if client, guard and keeper are killed in the same instant, the kernel still kills the
+task's first process. The second is used for a bag whose last twenty attempts were all shorter than
+0.1 s, and of which none runs longer than that now. This is a guess: the next one may be long. If it
+is, and all three are killed in the same instant, it goes on, beside its repetition elsewhere, until
+it ends or the next worker in the same folder finds it. (As long as one of the three lives, it kills
+whatever was started, either way.)
 
 The keeper has handlers of its own for the signals it must survive; a handler, unlike an ignored
 signal, is back to its default after `execve`. A TERM that reaches the child before that would be
