@@ -208,14 +208,45 @@ def model(plan: list[tuple[int, float, list[int]]], links: list[Link]) -> dict[i
     return there
 
 
-@settings(deadline=None, max_examples=100)
-@given(sendings)
-def test_flows_are_the_rescaling_of_every_transfer(plan: Any) -> None:
-    links = [Link(str(n), 1_000_000 * (n + 1), 500 * n) for n in range(3)]
+@settings(deadline=None, max_examples=200)
+@given(sendings, st.sets(st.integers(0, 2)))
+def test_flows_are_the_rescaling_of_every_transfer(plan: Any, private: set[int]) -> None:
+    """Which links are private is a matter of speed alone."""
+    links = [Link(str(n), 1_000_000 * (n + 1), 500 * n, is_private=n in private) for n in range(3)]
     links.append(Link("wide", 300_000, 9_000, Reach.WIDE))
     plain = [(at, float(size), sorted(path)) for at, size, path, _ in plan]
     sent = [(at, size, Route([links[n] for n in path])) for at, size, path in plain]
     assert arrivals(*sent) == pytest.approx(model(plain, links), abs=3 * (1 + len(plan)))
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3).map(lambda at: at * S), st.integers(1, 4), st.integers(0, 5)),
+        min_size=1,
+        max_size=25,
+    )
+)
+def test_machines_with_like_links_of_their_own(plan: Any) -> None:
+    """Many begin and end in the same instant, and go from stream to stream together."""
+    lan = Link("lan", 3_000_000, 1_000)
+    own = [Link(str(n), 1_000_000, 1_000, is_private=True) for n in range(6)]
+    there = arrivals(*[(at, size * 1e6, Route([lan, own[n]])) for at, size, n in plan])
+    plain = [(at, size * 1e6, [0, n + 1]) for at, size, n in plan]
+    assert there == pytest.approx(model(plain, [lan, *own]), abs=3 * (1 + len(plan)))
+
+
+def test_a_hundred_machines_with_like_links_are_one_stream() -> None:
+    """So that one more transfer costs one new pace, not a hundred."""
+    engine = Engine()
+    lan, traffic = Link("lan", 1000 * MBIT, MS), Traffic(engine)
+    for number in range(100):
+        own = Link(str(number), 100 * MBIT, MS, is_private=True)
+        for _ in range(1 + number % 2):
+            traffic.send(GB, Route([lan, own]), print)
+    engine.run(until=S)
+    assert (len(lan.flows), len(lan.transfers), len(lan.streams)) == (100, 150, 2)
+    assert [t.rate * S / MBIT for t in lan.transfers] == pytest.approx([1000 / 150] * 150)
 
 
 @settings(deadline=None, max_examples=100)

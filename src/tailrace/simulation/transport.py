@@ -26,12 +26,12 @@ class Transport:
             name = f"{site_name}-{other}"
             wide = Link(name, terms.bytes_per_s, terms.latency_us, Reach.WIDE)
             topology.join(site_name, other, wide)
-        if network.storage is not None:
-            self.place(STORAGE, network.storage.site, network.storage.link)
+        if (storage := network.storage) is not None:
+            topology.place(STORAGE, storage.site, _link(f"{STORAGE} link", storage.link))
 
     def place(self, name: str, site: str, own: LinkTerms | None) -> None:
         """A machine, when it comes into being."""
-        self._topology.place(name, site, _link(f"{name} link", own))
+        self._topology.place(name, site, _link(f"{name} link", own, is_private=True))
 
     def bring(self, size: float, host: str, then: Callable[[Any], object]) -> Transfer:
         return self._traffic.send(size, self._topology.route(STORAGE, host), then)
@@ -46,5 +46,7 @@ class Transport:
         return self._topology.links()
 
 
-def _link(name: str, terms: LinkTerms | None) -> Link | None:
-    return None if terms is None else Link(name, terms.bytes_per_s, terms.latency_us)
+def _link(name: str, terms: LinkTerms | None, *, is_private: bool = False) -> Link | None:
+    if terms is None:
+        return None
+    return Link(name, terms.bytes_per_s, terms.latency_us, is_private=is_private)

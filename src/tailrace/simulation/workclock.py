@@ -8,7 +8,9 @@ and one new moment for the first to end: O(log n), not n rescaled times.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import Generic, Protocol, TypeVar
 
 _FEW = 64
@@ -23,28 +25,30 @@ T = TypeVar("T", bound=Timed)
 
 
 class WorkClock(Generic[T]):
-    __slots__ = ("_count", "_heap", "_shows", "_since", "_void", "rate")
+    """What goes from one clock to another needs `numbers` that both take theirs from: an entry that
+    it has left behind must not look like its new one."""
 
-    def __init__(self, now: int = 0) -> None:
+    __slots__ = ("_heap", "_numbers", "_shows", "_since", "_void", "rate")
+
+    def __init__(self, now: int = 0, numbers: Iterator[int] | None = None) -> None:
         self.rate = 0.0  # per µs
         self._shows = 0.0
-        self._since = now
+        self._since: float = now
         self._heap: list[tuple[float, int, T]] = []
-        self._count = 0
+        self._numbers = numbers or count(1)
         self._void = 0
 
-    def shows(self, now: int) -> float:
+    def shows(self, now: float) -> float:
         return self._shows + self.rate * (now - self._since)
 
-    def set_rate(self, rate: float, now: int) -> None:
+    def set_rate(self, rate: float, now: float) -> None:
         if rate != self.rate:
             self._shows, self._since = self.shows(now), now
             self.rate = rate
 
-    def add(self, one: T, needs: float, now: int) -> None:
+    def add(self, one: T, needs: float, now: float) -> None:
         """It ends when the clock has gone on by `needs`."""
-        self._count += 1
-        one.entry, one.point = self._count, self.shows(now) + needs
+        one.entry, one.point = next(self._numbers), self.shows(now) + needs
         heappush(self._heap, (one.point, one.entry, one))
 
     def remove(self, one: T) -> None:
@@ -58,7 +62,7 @@ class WorkClock(Generic[T]):
         heapify(self._heap)
         self._void = 0
 
-    def needs(self, one: T, now: int) -> float:
+    def needs(self, one: T, now: float) -> float:
         return max(one.point - self.shows(now), 0.0)
 
     def _first(self) -> tuple[float, int, T] | None:
@@ -68,18 +72,29 @@ class WorkClock(Generic[T]):
             self._void -= 1
         return heap[0] if heap else None
 
-    def next_end(self, now: int) -> int | None:
-        """When the first of them ends, to the nearest microsecond."""
+    @property
+    def first(self) -> T | None:
+        """To end."""
+        first = self._first()
+        return None if first is None else first[2]
+
+    def wait(self, now: float) -> float | None:
+        """How long until the first of them ends, at this rate."""
         first = self._first()
         if first is None or self.rate <= 0:
             return None
-        return now + int(max(first[0] - self.shows(now), 0.0) / self.rate + 0.5)
+        return max(first[0] - self.shows(now), 0.0) / self.rate
 
-    def ended(self, now: int) -> list[T]:
+    def next_end(self, now: int) -> int | None:
+        """When the first of them ends, to the nearest microsecond."""
+        wait = self.wait(now)
+        return None if wait is None else now + int(wait + 0.5)
+
+    def ended(self, now: float, within: float = 0.5) -> list[T]:
         """Take off those that end now: in less than half a microsecond, as `next_end` rounds."""
         found: list[T] = []
         shows, rate = self.shows(now), self.rate
-        while rate > 0 and (first := self._first()) and (first[0] - shows) / rate < 0.5:
+        while rate > 0 and (first := self._first()) and (first[0] - shows) / rate < within:
             heappop(self._heap)
             first[2].entry = 0
             found.append(first[2])
