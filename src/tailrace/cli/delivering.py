@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -15,12 +16,12 @@ import msgspec
 
 from tailrace.bag.tables import meant
 from tailrace.cli import screen
+from tailrace.cli.wanted import Wanted
 from tailrace.errors import BadInput
 from tailrace.report.columns import Columns, find_columns, readable_twice
+from tailrace.report.ends import Ends
 from tailrace.report.record import Result
 from tailrace.report.results import cell, write_csv, write_json, write_json_lines
-
-FIRST_ROWS, LAST_ROWS = 20, 10
 
 
 class Format(StrEnum):
@@ -32,7 +33,7 @@ class Format(StrEnum):
 
 
 def deliver(
-    results: Iterable[Result],
+    wanted: Wanted,
     form: Format,
     path: Path | None,
     *,
@@ -41,15 +42,15 @@ def deliver(
     why: Callable[[Result], str],
 ) -> None:
     if form is Format.PARQUET:
-        _parquet(results, path, columns)
+        _parquet(wanted.results(), path, columns)
         return
     with _opened(path) as out:
         if columns is not None:
-            _chosen(results, form, out, columns, every)
+            _chosen(wanted, form, out, columns, every)
         elif form is Format.TABLE:
-            _table(results, out, every, why)
+            _table(wanted, out, every, why)
         else:
-            _WRITERS[form](results, out)
+            _WRITERS[form](wanted.results(), out)
 
 
 _WRITERS: dict[Format, Callable[[Iterable[Result], TextIO], None]] = {
@@ -59,12 +60,10 @@ _WRITERS: dict[Format, Callable[[Iterable[Result], TextIO], None]] = {
 }
 
 
-def _table(
-    results: Iterable[Result], out: TextIO, every: bool, why: Callable[[Result], str]
-) -> None:
-    from tailrace.report.table import results_table
+def _table(wanted: Wanted, out: TextIO, every: bool, why: Callable[[Result], str]) -> None:
+    from tailrace.report.table import ends_table
 
-    screen.print_table(results_table(results, every=every, why=why), out)
+    screen.print_table(ends_table(wanted.ends(every=every), why=why), out)
 
 
 def _parquet(results: Iterable[Result], path: Path | None, columns: list[str] | None) -> None:
@@ -104,23 +103,34 @@ def _told(path: Path) -> Iterator[None]:
         raise BadInput(f"{path}: {error.strerror or error}", remedy=remedy) from error
 
 
-def _chosen(
-    results: Iterable[Result], form: Format, out: TextIO, columns: list[str], every: bool
-) -> None:
-    with readable_twice(results) as rows:
+def _chosen(wanted: Wanted, form: Format, out: TextIO, columns: list[str], every: bool) -> None:
+    if form is Format.TABLE:
+        ends = wanted.ends(every=every)
+        found = find_columns(chain(ends.top[:1], wanted.ended()))
+        names = _all_named(found, columns)
+        screen.print_table(_plain_table(found, names, ends), out)
+        return
+    with readable_twice(wanted.results()) as rows:
         found = find_columns(rows)
-        names = [name for word in columns for name in _named(found, word)]
-        known = found.names
-        places = [known.index(name) if name in known else None for name in names]
-        cells = ([None if i is None else row[i] for i in places] for row in map(found.row, rows))
-        if form is Format.TABLE:
-            screen.print_table(_plain_table(names, cells, every), out)
-        elif form is Format.CSV:
+        names = _all_named(found, columns)
+        cells = _cells(found, names, rows)
+        if form is Format.CSV:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(names)
             writer.writerows([cell(item) for item in row] for row in cells)
         else:
             _objects((dict(zip(names, row, strict=True)) for row in cells), form, out)
+
+
+def _all_named(columns: Columns, words: list[str]) -> list[str]:
+    return [name for word in words for name in _named(columns, word)]
+
+
+def _cells(columns: Columns, names: list[str], rows: Iterable[Result]) -> Iterator[list[Any]]:
+    known = columns.names
+    places = [known.index(name) if name in known else None for name in names]
+    for row in map(columns.row, rows):
+        yield [None if i is None else row[i] for i in places]
 
 
 def _named(columns: Columns, word: str) -> list[str]:
@@ -149,15 +159,12 @@ def _objects(objects: Iterable[dict[str, Any]], form: Format, out: TextIO) -> No
     out.write("[]\n" if between == "[\n" else "\n]\n")
 
 
-def _plain_table(names: list[str], rows: Iterable[list[Any]], every: bool) -> Any:
-    shown = list(rows)
-    hidden = 0 if every else len(shown) - FIRST_ROWS - LAST_ROWS
-    if hidden > 0:
-        middle = [["…"] * len(names)]
-        shown = shown[:FIRST_ROWS] + middle + shown[-LAST_ROWS:]
+def _plain_table(columns: Columns, names: list[str], ends: Ends) -> Any:
+    middle = [["…"] * len(names)] if ends.hidden else []
+    shown = [*_cells(columns, names, ends.top), *middle, *_cells(columns, names, ends.bottom)]
     table = screen.table(names, [[_show(item) for item in row] for row in shown])
-    if hidden > 0:
-        table.caption, table.caption_justify = f"… {hidden:,} more, use --all", "left"
+    if ends.hidden:
+        table.caption, table.caption_justify = f"… {ends.hidden:,} more, use --all", "left"
     return table
 
 

@@ -14,6 +14,7 @@ from tailrace.cli.remote import Remote
 from tailrace.cli.sending import depot
 from tailrace.errors import BadInput, ServerError
 from tailrace.quantities import show_size
+from tailrace.report.record import Which
 from tailrace.report.words import count
 from tailrace.server.lock import Owner
 from tailrace.worker.blobs import Broken, File, describe
@@ -65,7 +66,7 @@ def _once(here: Remote, bag: int, folder: Path) -> Fetched:
 
 
 def _outputs(here: Remote, bag: int) -> Iterator[dict[str, Any]]:
-    for result in here.results(bag):
+    for result in here.results(bag, Which.DONE):
         yield from (output for output in result.outputs if output.get("hash"))
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from tailrace.cli.calling import Asked
 from tailrace.report.failures import FailureGroup
-from tailrace.report.record import Result
+from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
 from tailrace.server.api import PAGE, ResultTold
 from tailrace.server.lock import Owner
@@ -69,21 +69,21 @@ class Remote:
         facts: TaskFacts = self._asked.get(f"bags/{number}/tasks/{index}", TaskFacts)
         return facts
 
-    def results(self, number: int) -> Iterator[Result]:
+    def results(self, number: int, which: Which = Which.ALL) -> Iterator[Result]:
         """Page by page: a bag may have millions."""
-        first, page = 0, self._page(number, 0)
+        page = self._page(number, f"first=0&which={which}")
         while page:
-            for told in page:
-                if told.why:
-                    self._why[number, told.result.task] = told.why
-                yield told.result
-            first += len(page)
-            page = self._page(number, first) if len(page) == PAGE else []
+            yield from page
+            more = f"first={page[-1].task + 1}&which={which}"
+            page = self._page(number, more) if len(page) == PAGE else []
 
-    def _page(self, number: int, first: int) -> list[ResultTold]:
-        path = f"bags/{number}/results?first={first}"
-        page: list[ResultTold] = self._asked.get(path, list[ResultTold])
-        return page
+    def last_results(self, number: int, most: int, which: Which = Which.ALL) -> list[Result]:
+        return self._page(number, f"last={most}&which={which}") if most else []
+
+    def _page(self, number: int, which: str) -> list[Result]:
+        page: list[ResultTold] = self._asked.get(f"bags/{number}/results?{which}", list[ResultTold])
+        self._why |= {(number, told.result.task): told.why for told in page if told.why}
+        return [told.result for told in page]
 
     def why(self, number: int, result: Result) -> str:
         return self._why.get((number, result.task), "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from tailrace.cli import screen
 from tailrace.cli.choosing import choose
 from tailrace.cli.delivering import Format, deliver
 from tailrace.cli.reached import reached, server_option
+from tailrace.cli.wanted import Wanted
 from tailrace.errors import BadInput
-from tailrace.report.record import Result
+from tailrace.report.record import Result, Which
 from tailrace.server.reader import Reader
 
 FORMATS = ("table", "csv", "json", "jsonl")
@@ -47,7 +47,7 @@ def command(bag: str | None, server: str | None, **options: Any) -> int:
     form, path = _target(options)
     with reached(server) as here:
         chosen = choose(here, bag)
-        found = _wanted(here, chosen.bag, failed=options["failed"], done=options["done"])
+        found = Wanted(here, chosen, _which(failed=options["failed"], done=options["done"]))
         why = partial(_why, here, chosen.bag)
         deliver(found, form, path, columns=_columns(options), every=options["every"], why=why)
     return 0
@@ -91,10 +91,9 @@ def _columns(options: dict[str, Any]) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _wanted(here: Reader, bag: int, *, failed: bool, done: bool) -> Iterable[Result]:
+def _which(*, failed: bool, done: bool) -> Which:
     if failed and done:
         raise BadInput("--failed and --done are given at once", remedy="Give one of them.")
-    found: Iterator[Result] = here.results(bag)
     if failed:
-        return (r for r in found if r.outcome is not None and r.outcome != "succeeded")
-    return (r for r in found if r.outcome is not None) if done else found
+        return Which.FAILED
+    return Which.DONE if done else Which.ALL

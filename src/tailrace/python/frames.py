@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def _library() -> Any:
     return pandas
 
 
-def _results(here: Stored, facts: BagFacts, unpickle: bool | None) -> Iterator[Result]:
+def _results(here: Stored, facts: BagFacts, unpickle: bool | None) -> Iterable[Result]:
     found = reading.results(here.link, facts.bag)
     wanted = not facts.owner if unpickle is None else unpickle
     if not wanted or reading.content(here.link, facts.bag).spec.function is None:

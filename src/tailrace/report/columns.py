@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from tailrace.report.record import Result
+from tailrace.report.sparse import Sparse
 
 FIELDS = frozenset(Result.__struct_fields__)
 MIDDLE = ("outcome", "exit", "run_s", "turnaround_s", "attempts", "host", "pool")
@@ -108,7 +109,7 @@ def find_columns(results: Iterable[Result]) -> Columns:
     keys: dict[str, None] = {}
     currencies: dict[str, None] = {}
     objects, taken = True, False
-    for result in results:
+    for result in results.telling() if isinstance(results, Sparse) else results:
         _add(params, result.params)
         _add(currencies, result.cost)
         taken = taken or result.from_bag is not None
@@ -134,13 +135,17 @@ def _add(seen: dict[str, None], names: dict[str, Any]) -> None:
 @contextmanager
 def readable_twice(results: Iterable[Result]) -> Iterator[Iterable[Result]]:
     """The results as something to go over again: an iterator is kept in a temporary file."""
-    if iter(results) is not results:
+    if not isinstance(results, Sparse) and iter(results) is not results:
         yield results
         return
     with tempfile.TemporaryFile() as file:
         spool = _Spool(file)
-        spool.fill(results)
-        yield spool
+        if isinstance(results, Sparse):
+            spool.fill(results.done)
+            yield results.with_done(spool)
+        else:
+            spool.fill(results)
+            yield spool
 
 
 class _Spool:

@@ -6,6 +6,7 @@ bytes, all money micro-units of its currency.
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -104,6 +105,14 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     strategies: str = ""
     #: One line for each time a host was excluded: which, how long, why.
     excluded: list[str] = msgspec.field(default_factory=list)
+
+
+class Which(StrEnum):
+    """Of which tasks results are wanted."""
+
+    ALL = "all"
+    DONE = "done"
+    FAILED = "failed"
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,13 +10,13 @@ import msgspec
 from tailrace.bag.outcome import Outcome
 from tailrace.report import words
 from tailrace.report.columns import find_columns
+from tailrace.report.ends import FIRST_ROWS, LAST_ROWS, Ends, ends_of
 from tailrace.report.record import Result
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-FIRST_ROWS, LAST_ROWS = 20, 10
 WIDEST = 40
 WIDEST_WHY = 120
 WHY, RUN = "why", "run"
@@ -49,26 +47,18 @@ def results_table(
 
     ``why`` is asked for the rows shown only, and says what went wrong in each, or nothing.
     """
-    if every:
-        return _table(list(results), [], 0, why)
-    source = iter(results)
-    top = list(islice(source, first))
-    bottom: deque[Result] = deque(maxlen=last)
-    hidden = 0
-    for result in source:
-        hidden += last == len(bottom)
-        bottom.append(result)
-    return _table(top, list(bottom), hidden, why)
+    return ends_table(Ends(list(results)) if every else ends_of(results, first, last), why=why)
 
 
-def _table(top: list[Result], bottom: list[Result], hidden: int, why: Why) -> Table:
+def ends_table(ends: Ends, *, why: Why = last_of_stderr) -> Table:
+    """The same of ends that were found without going through all results."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold", caption_justify="left")
-    columns = _columns(top + bottom)
+    columns = _columns(ends.shown)
     names = [name for name, _ in columns]
-    columns += [(_free(WHY, names), texts) for texts in _whys(top + bottom, why)]
+    columns += [(_free(WHY, names), texts) for texts in _whys(ends.shown, why)]
     for name, cells in columns:
         number = name.strip("()") == RUN or all(
             isinstance(x, (int, float, type(None))) for x in cells
@@ -81,12 +71,12 @@ def _table(top: list[Result], bottom: list[Result], hidden: int, why: Why) -> Ta
             max_width=WIDEST_WHY if name.strip("()") == WHY else WIDEST,
         )
     rows = list(zip(*([_show(item) for item in cells] for _, cells in columns), strict=True))
-    for row in rows[: len(top)]:
+    for row in rows[: len(ends.top)]:
         table.add_row(*row)
-    if hidden:
+    if ends.hidden:
         table.add_row(*(Text("…", style="dim") for _ in columns))
-        table.caption = f"… {hidden:,} more, use --all"
-    for row in rows[len(top) :]:
+        table.caption = f"… {ends.hidden:,} more, use --all"
+    for row in rows[len(ends.top) :]:
         table.add_row(*row)
     return table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -15,7 +16,7 @@ from tailrace.bag.additions import Addition
 from tailrace.bag.spec import FileName
 from tailrace.errors import BadInput
 from tailrace.report.failures import FailureGroup
-from tailrace.report.record import Result
+from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.progress import Halfway
 from tailrace.server import reading
@@ -93,6 +94,8 @@ class Since(msgspec.Struct, frozen=True):
 
 class Range(msgspec.Struct, frozen=True):
     first: Count = 0
+    which: Which = Which.ALL
+    last: Annotated[int, msgspec.Meta(ge=0, le=PAGE)] = 0  # so many from the end, instead
 
 
 class AtMost(msgspec.Struct, frozen=True):
@@ -159,8 +162,9 @@ class Api:
                   list[FailureGroup]),
             Route(get, f"{BAG}/failed", people, "Tasks that failed for good.", self._failed,
                   list[Failed]),
-            Route(get, f"{BAG}/results", people, f"Results of up to {PAGE} tasks from one on.",
-                  self._results, list[ResultTold], query=Range),
+            Route(get, f"{BAG}/results", people,
+                  f"Results of up to {PAGE} tasks: from one on, or the last.", self._results,
+                  list[ResultTold], query=Range),
             Route(get, f"{BAG}/find", people, "The number of a task, by its values.", self._find,
                   int, query=Text),
             Route(get, f"{BAG}/tasks/{{task}}", people, "A task and its attempts.", self._task,
@@ -303,7 +307,12 @@ class Api:
 
     async def _results(self, call: Call) -> list[ResultTold]:
         number, reader = self._own(call), self._reader()
-        found = reading.results(self._world.store.link, number, call.query.first, PAGE)
+        asked, link = call.query, self._world.store.link
+        found: Iterable[Result]
+        if asked.last:
+            found = reading.last_results(link, number, asked.last, asked.which)
+        else:
+            found = reading.results(link, number, asked.first, PAGE, asked.which)
         return [ResultTold(result, reader.why(number, result)) for result in found]
 
     async def _find(self, call: Call) -> int:

@@ -101,6 +101,18 @@ def _query(route: Route) -> list[dict[str, Any]]:
     schema = components[route.query.__name__]
     required = schema.get("required", [])
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": one}
+        {
+            "name": name,
+            "in": "query",
+            "required": name in required,
+            "schema": _whole(one, components),
+        }
         for name, one in schema["properties"].items()
     ]
+
+
+def _whole(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    """What a query names is described where it is, not among the components."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    rest = {key: value for key, value in schema.items() if key != "$ref"}
+    return {**components[name], **rest} if name else schema

@@ -6,7 +6,7 @@ routes answer by a `StoreReader` again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tailrace.bag import strategies
 from tailrace.bag.outcome import Outcome
 from tailrace.report.failures import FailureGroup
-from tailrace.report.record import Result
+from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
 from tailrace.server import bills, reading
 from tailrace.server.link import Link
@@ -99,7 +99,10 @@ class Reader(Protocol):
 
     def task(self, number: int, index: int) -> TaskFacts: ...
 
-    def results(self, number: int) -> Iterator[Result]: ...
+    def results(self, number: int, which: Which = Which.ALL) -> Iterable[Result]:
+        """In the order of their tasks; read as far as they are taken."""
+
+    def last_results(self, number: int, most: int, which: Which = Which.ALL) -> list[Result]: ...
 
     def why(self, number: int, result: Result) -> str:
         """What the worker noted; of a task that failed, else the last line of its stderr."""
@@ -166,8 +169,11 @@ class StoreReader:
         ]
         return TaskFacts(reading.content(self.link, number).task(index).text(), found, costs)
 
-    def results(self, number: int) -> Iterator[Result]:
-        return reading.results(self.link, number)
+    def results(self, number: int, which: Which = Which.ALL) -> Iterable[Result]:
+        return reading.results(self.link, number, which=which)
+
+    def last_results(self, number: int, most: int, which: Which = Which.ALL) -> list[Result]:
+        return reading.last_results(self.link, number, most, which)
 
     def why(self, number: int, result: Result) -> str:
         """What the worker noted; of a task that failed, else the last line of its stderr."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from tailrace.bag.bag import Bag
 from tailrace.bag.needs import THOUSANDTHS
 from tailrace.bag.outcome import Outcome
 from tailrace.errors import BadInput, StoreError
-from tailrace.report.record import Result
+from tailrace.report.record import Result, Which
+from tailrace.report.sparse import Sparse
 from tailrace.scheduler.rows import BagRow, HostRow
 from tailrace.server import migrations, sqlite, storeurl
 from tailrace.server.bills import Shares, leases
@@ -271,24 +272,44 @@ SELECT r.idx, r.outcome, a.host, h.row, a.sent_us, a.ended_us, a.run_us, a.body,
        (SELECT count(*) FROM attempts b WHERE b.bag = r.bag AND b.idx = r.idx), a.bag,
        EXISTS (SELECT 1 FROM unpublished u WHERE u.attempt = r.attempt)
 FROM results r JOIN attempts a ON a.attempt = r.attempt LEFT JOIN hosts h ON h.host = a.host
-WHERE r.bag = ? AND r.idx >= ? AND r.idx < ? ORDER BY r.idx
+WHERE r.bag = ?
 """
 
 
-def results(link: Link, number: int, first: int = 0, most: int | None = None) -> Iterator[Result]:
-    """One per task, in the order of their numbers; those without a result have no outcome."""
+AMONG = {Which.ALL: "", Which.DONE: "", Which.FAILED: " AND r.outcome <> 'succeeded'"}
+
+
+def results(
+    link: Link, number: int, first: int = 0, most: int | None = None, which: Which = Which.ALL
+) -> Iterable[Result]:
+    """From task `first` on, `most` of them, in the order of their numbers. Of all tasks, those
+    without a result have no outcome; else only what has a result is read."""
     of = content(link, number)
+    if which is not Which.ALL:
+        limit = "" if most is None else f" LIMIT {most}"
+        more = f" AND r.idx >= ?{AMONG[which]} ORDER BY r.idx{limit}"
+        return _results(link, of, more, (first,))
     end = of.count if most is None else min(first + most, of.count)
+    done = _results(link, of, " AND r.idx >= ? AND r.idx < ? ORDER BY r.idx", (first, end))
+    return Sparse(
+        done, range(first, end), lambda index: Result(task=index, params=of.params(index))
+    )
+
+
+def last_results(link: Link, number: int, most: int, which: Which = Which.ALL) -> list[Result]:
+    """The last so many, found from the end."""
+    of = content(link, number)
+    if which is Which.ALL:
+        return list(results(link, number, max(0, of.count - most)))
+    more = f"{AMONG[which]} ORDER BY r.idx DESC LIMIT {most}"
+    return list(_results(link, of, more, ()))[::-1]
+
+
+def _results(link: Link, of: Bag, more: str, values: tuple[int, ...]) -> Iterator[Result]:
     pools: dict[bytes, str] = {}
-    shares = Shares(link, number)
-    expected = first
-    for row in stream(link, RESULTS, (number, first, end)):
-        for index in range(expected, row[0]):
-            yield Result(task=index, params=of.params(index))
-        expected = row[0] + 1
+    shares = Shares(link, of.number)
+    for row in stream(link, RESULTS + more, (of.number, *values)):
         yield _result(of, row, pools, shares)
-    for index in range(expected, end):
-        yield Result(task=index, params=of.params(index))
 
 
 def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shares) -> Result:
