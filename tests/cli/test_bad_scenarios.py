@@ -20,6 +20,7 @@ tasks = 5
 length = "1m"
 """
 LAW = '{ law = "exponential", mean = "1h" }'
+NONE = '{ law = "empirical", values = [0, 1] }'
 POOL = "machines = 2\n"
 END = 'length = "1m"\n'
 
@@ -49,6 +50,16 @@ BAD = [
     (POOL, f'{POOL}pace = {{ lasts = "1h", factor = 0 }}\n', 5, "pace.factor is always 0: no task",
      "only some"),
     (POOL, f'{POOL}driver = "lokal"\n', 5, "pools.spot.driver is 'lokal'", "did you mean local?"),
+    (POOL, f'{POOL}lease = "2h"\n', 5, "pools.spot.lease would have no effect: no machine of it is",
+     "leave lease out; or lease them: max = 2 instead of machines"),
+    (POOL, f'{POOL}ending = "2m"\n', 5, "pools.spot.ending would have no effect", "max = 2"),
+    (POOL, f"{POOL}never_up.share = 0.5\n", 5, "pools.spot.never_up would have no effect", "max"),
+    (POOL, 'max = 2\ndown = "2m"\n', 5, "pools.spot.down would have no effect: all its machines",
+     "leave down out; or let them come by themselves: machines = 2"),
+    (LAW, '"1h"\nnotice = "1h"', 6, "takes no work: it is never up for longer", "shorter than up"),
+    (LAW, '0\ndown = "1h"', 5, "pools.spot.up is always 0: no task would ever end", "some time"),
+    (LAW, f"{NONE}\ndown = {NONE}", 6,
+     "pools.spot.up and pools.spot.down may both be 0", "at_least = 1"),
     (POOL, f"{POOL}returns = 2\n", 5, "pools.spot.returns is 2", "between 0 and 1"),
     (POOL, f'{POOL}detection = "told"\n', 5, "is 'told'", '"reported" or "silent"'),
     (POOL, f'{POOL}price = "1 USD/h"\n', 5, "come by themselves cost nothing", "max = 2"),
@@ -124,6 +135,31 @@ def test_what_would_never_end_is_refused(tmp_path: Path, way: str) -> None:
     (tmp_path / "s.toml").write_text(endless)
     said = refused(tmp_path, "s.toml")
     assert "s.toml:6: nothing tells bag b that an attempt is lost" in said and "timeout" in said
+
+
+FRAIL = """\
+[pools.spot]
+machines = 1
+up = "5m"
+down = "1m"
+{}
+[bags.b]
+tasks = 2
+length = "6m"
+{}"""
+
+
+@pytest.mark.parametrize("endless", ['notice = "10s"', "[bags.b.retries]\nlost = 1000000"])
+def test_tasks_that_outlive_every_machine_are_refused(tmp_path: Path, endless: str) -> None:
+    """A preemption costs no retry; with few of them, such tasks fail, and that is an end."""
+    pool, bag = (endless, "") if "notice" in endless else ("", endless)
+    (tmp_path / "s.toml").write_text(FRAIL.format(pool, bag))
+    said = refused(tmp_path, "s.toml")
+    assert "s.toml:6: no task of bag b can end: the shortest takes 6m, and no machine" in said
+    assert "a checkpoint, or the scenario a stop.time" in said
+    for mended in ("pools.spot.speed=2", "bags.b.checkpoint.every=1m", "stop.time=1d"):
+        told = ask(tmp_path, "simulate", "-j", "1", "s.toml", "--set", mended)
+        assert told.code != 2 and "it was run" in told.err
 
 
 @pytest.mark.parametrize(

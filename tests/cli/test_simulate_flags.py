@@ -17,8 +17,9 @@ from tests.cli.conftest import GRID, ask, clean_environment
 
 from tailrace.cli import seeding
 
-# Two scenarios: one is done at once, the other never.
+# Two scenarios: one is done at once, the other not within a day.
 ENDLESS = """
+stop = { time = "36500d" }
 [pools.one]
 machines = 1
 up = "1s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailrace.simulation.availability import of_all
-from tailrace.simulation.engine import Engine
+from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.hours import DAY_US, HOUR_US, gaps, working_hours
 from tailrace.simulation.job import Job
 from tailrace.simulation.life import (
@@ -143,7 +144,8 @@ def test_a_machine_is_down_while_any_cause_holds(
 def test_a_machine_arrives_starts_up_and_departs_for_good() -> None:
     watch = Watch(arrived=False)
     stay(watch.presence, arrives_us=100, startup_us=20, departs_us=500, notice_us=30)
-    Alternating(watch.presence, Cause.FAILURE, lambda: 100, lambda: 10, since_us=120)
+    fails = partial(Alternating, watch.presence, Cause.FAILURE, lambda: 100)
+    watch.engine.put(120, Rank.LIFE, fails, lambda: 10)
     assert watch.engine.run() is not None, "all comes to rest when it is gone"
     assert watch.said == [
         (120, "up"), (220, Cause.FAILURE), (230, "up"), (330, Cause.FAILURE), (340, "up"),

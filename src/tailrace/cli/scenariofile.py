@@ -21,6 +21,7 @@ DEATHS = 5  # different ones, before they say which law they follow
 NOTE_AT = 46  # column
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DEFAULT = Pool("", max=0)
+_OF_ALL = ("silent_after", "min_timeout")  # terms of machines that nobody leases, too
 
 
 class ScenarioFile:
@@ -226,7 +227,7 @@ def _price(billing: Billing) -> Iterator[str]:
 
 def _terms(pool: Pool) -> Iterator[str]:
     """Where they are not what a scenario takes for granted."""
-    for key in ("lease", "silent_after", "min_timeout"):
+    for key in ("lease", "silent_after", "min_timeout") if pool.max else _OF_ALL:
         us = getattr(pool, f"{key}_us")
         if us != getattr(_DEFAULT, f"{key}_us"):
             yield _line(key, _text(show_duration(us)))

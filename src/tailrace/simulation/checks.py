@@ -8,8 +8,10 @@ from tailrace.bag.needs import lacking
 from tailrace.bag.tables import Table
 from tailrace.bag.terms import Limits
 from tailrace.pools.budget import unbound
+from tailrace.simulation.effects import check_effects
 from tailrace.simulation.keys import check_arrivals
 from tailrace.simulation.laws import Law
+from tailrace.simulation.reach import check_lives
 from tailrace.simulation.scenario import Detection, Machines, Stopping, Tasks
 from tailrace.simulation.sites import Network, known_site
 
@@ -19,6 +21,8 @@ SMALLEST = np.array([2.0**-53])  # of all uniforms that are drawn
 def check_pool(table: Table, machines: Machines) -> None:
     check_arrivals(table, machines.arrivals, machines.count)
     _check_there(table, machines)
+    check_effects(table, machines)
+    check_lives(table, machines)
     _check_law(table, "speed", machines.speed)
     _check_law(table, "spread", machines.type.spread)
     _check_law(table, "noise", machines.type.noise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,8 +20,8 @@ from tailrace.simulation.single import SingleMachine
 class SimulatedHost:
     __slots__ = (
         "attempts", "calls", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine",
-        "many", "name", "number", "offer", "pool", "presence", "site", "speed", "waiting",
-        "warned", "works",
+        "many", "name", "number", "offer", "pool", "presence", "site", "speed", "unborn",
+        "waiting", "warned", "works",
     )  # fmt: skip
 
     def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
@@ -35,6 +36,7 @@ class SimulatedHost:
         self.many = True  # attempts at once, perhaps
         self.calls: Calls | None = None  # of its worker, if it has one
         self.speed = 1.0
+        self.unborn: Callable[[SimulatedHost], None] | None = None  # begins its life, if not yet
         self.machine: Machine | SingleMachine
         self.presence: Presence
         self.works: Any = None  # by bag: the work of each task on this type

@@ -52,7 +52,7 @@ class Leasing:
 
     def acquire(self, call: Acquire) -> None:
         up = self._engine.now + self._starts[call.pool]()
-        host = self._population.new_host(self._pools[call.pool], call.lease, up)
+        host = self._population.new_host(self._pools[call.pool], call.lease)
         self._leased[call.lease] = host
         self._report(LeaseChanged(call.lease, LeaseState.STARTING))
         gone_us = self._gone_before_it_is_up(call.pool)

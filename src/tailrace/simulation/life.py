@@ -163,17 +163,13 @@ class Alternating:
         away: Draw | None,
         *,
         notice_us: int | None = None,
-        since_us: int | None = None,
     ) -> None:
         self._presence, self._cause = presence, cause
         self._here, self._away = here, away
         self._notice_us = notice_us
-        if since_us is None:
-            self._returned(None)
-        else:
-            presence.engine.put(since_us, Rank.LIFE, self._returned)
+        self._returned()
 
-    def _returned(self, _: object) -> None:
+    def _returned(self) -> None:
         """Its time begins."""
         presence = self._presence
         if presence.final:
@@ -192,7 +188,7 @@ class Alternating:
 
     def _return(self, _: object) -> None:
         self._presence.let_go(self._cause)
-        self._returned(None)
+        self._returned()
 
 
 class Outages:
@@ -242,10 +238,11 @@ class Outages:
 
 class SiteFailures:
     """A process of the whole site, beside the machines' own: each time, every machine that has
-    joined is hit with the chance `share` (1: all of them), and those hit come back together. It
-    rests while no machine is left that could be up again."""
+    joined is hit with the chance `share` (1: all of them), and so is who joins before it is over;
+    those hit come back together. It rests while no machine is left that could be up again."""
 
-    __slots__ = ("_between", "_chance", "_engine", "_hit", "_joined", "_repair", "_rests", "_share")
+    __slots__ = ("_between", "_chance", "_engine", "_hit", "_joined", "_out", "_repair", "_rests",
+                 "_share")  # fmt: skip
 
     def __init__(
         self,
@@ -264,30 +261,37 @@ class SiteFailures:
         self._joined: list[Presence] = []
         self._hit: list[Presence] = []
         self._rests = False
+        self._out = False  # from a failure to its end
         self._await_next()
 
     def join(self, presence: Presence) -> None:
-        """It is spared an outage that is already there."""
         self._joined.append(presence)
         if self._rests:
             self._await_next()
+        elif self._out and self._is_hit():
+            self._hit.append(presence)
+            presence.hold(Cause.SITE)
+
+    def _is_hit(self) -> bool:
+        return self._chance is None or self._chance() < self._share
 
     def _await_next(self) -> None:
         self._rests = False
         self._engine.put(self._engine.now + self._between(), Rank.LIFE, self._strike)
 
     def _strike(self, _: object) -> None:
-        chance, share = self._chance, self._share
         self._joined = [presence for presence in self._joined if not presence.final]
         if not self._joined:
             self._rests = True
             return
-        self._hit = [p for p in self._joined if chance is None or chance() < share]
-        for presence in self._hit:
+        self._out = True
+        self._hit = [presence for presence in self._joined if self._is_hit()]
+        for presence in tuple(self._hit):  # for one that is lost, another may join at once
             presence.hold(Cause.SITE)
         self._engine.put(self._engine.now + self._repair(), Rank.LIFE, self._restore)
 
     def _restore(self, _: object) -> None:
+        self._out = False
         for presence in self._hit:
             presence.let_go(Cause.SITE)
         self._await_next()

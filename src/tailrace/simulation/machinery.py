@@ -50,9 +50,8 @@ class Machinery:
             if site.outages is not None
         }
 
-    def equip(self, host: SimulatedHost, see: See, since_us: int | None = None) -> None:
-        """`see` is called with it whenever its speed has changed. One that is leased lives from
-        `since_us` on: until then it only starts."""
+    def equip(self, host: SimulatedHost, see: See) -> None:
+        """`see` is called with it whenever its speed has changed."""
         host.speed = self._speed(host.pool, host.number)
         pool = host.pool
         host.many = pool.slots > 1 or not self._plain
@@ -63,7 +62,7 @@ class Machinery:
             host.machine = SingleMachine(
                 self._engine, self._on_end, speed=host.speed, up=False, tag=host
             )
-        self._let_live(host, since_us)
+        self._let_live(host)
 
     def _speed(self, machines: Machines, number: int) -> float:
         """Of this machine: its own, by the spread of its type."""
@@ -98,12 +97,12 @@ class Machinery:
         streams = self._streams.below("changes", machines.terms.name, host.number)
         changing.follow(host.presence, streams, machines.load, machines.pace)
 
-    def _let_live(self, host: SimulatedHost, since_us: int | None) -> None:
+    def _let_live(self, host: SimulatedHost) -> None:
         machines, presence = host.pool, host.presence
-        if machines.failures is not None:
-            self._alternate(host, machines.failures, Cause.FAILURE, since_us)
-        if machines.owner is not None:
-            self._alternate(host, machines.owner, Cause.OWNER, since_us)
+        if host.lease is None:
+            self._begin_life(host)
+        else:
+            host.unborn = self._begin_life
         if machines.owner_hours is not None:
             hours = machines.owner_hours.outages(self._engine.now)
             Outages(presence, Cause.OWNER, hours)
@@ -112,6 +111,14 @@ class Machinery:
         if host.site in self._outages:
             self._outages[host.site].join(presence)
 
+    def _begin_life(self, host: SimulatedHost) -> None:
+        """Of one that is leased, when it is first up: until then it only starts."""
+        host.unborn = None
+        if host.pool.failures is not None:
+            self._alternate(host, host.pool.failures, Cause.FAILURE)
+        if host.pool.owner is not None:
+            self._alternate(host, host.pool.owner, Cause.OWNER)
+
     def _site_failures(self, site: str, outages: SiteOutages) -> SiteFailures:
         streams = self._streams.below("site", site)
         between = streams.stream("between").durations(outages.between)
@@ -119,11 +126,8 @@ class Machinery:
         chance = streams.stream("hit").uniforms() if outages.share < 1 else None
         return SiteFailures(self._engine, between, repair, share=outages.share, chance=chance)
 
-    def _alternate(
-        self, host: SimulatedHost, law: Alternation, cause: Cause, since_us: int | None
-    ) -> None:
+    def _alternate(self, host: SimulatedHost, law: Alternation, cause: Cause) -> None:
         streams = self._streams.below(cause.value, host.pool.terms.name, host.number)
         here = streams.stream("here").durations(law.here)
         away = streams.stream("away").durations(law.away) if law.away is not None else None
-        Alternating(host.presence, cause, here, away, notice_us=law.notice_us,
-                    since_us=since_us)  # fmt: skip
+        Alternating(host.presence, cause, here, away, notice_us=law.notice_us)

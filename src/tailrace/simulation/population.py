@@ -53,10 +53,7 @@ class Population:
             else:
                 host.presence.arrive()
 
-    def new_host(
-        self, machines: Machines, lease: int | None, since_us: int | None = None
-    ) -> SimulatedHost:
-        """One that is leased lives from `since_us` on: until then it only starts."""
+    def new_host(self, machines: Machines, lease: int | None) -> SimulatedHost:
         pool = machines.terms.name
         number = self._numbers.get(pool, 0)
         self._numbers[pool] = number + 1
@@ -65,7 +62,7 @@ class Population:
         host.presence = Presence(
             self._engine, self._up, self._down, self._noticed, tag=host, arrived=False
         )
-        self._machinery.equip(host, self._see, since_us)
+        self._machinery.equip(host, self._see)
         self._attempts.equip(host)
         self.hosts[host.name] = host
         self.every.append(host)
@@ -75,6 +72,8 @@ class Population:
 
     def _up(self, presence: Presence) -> None:
         host: SimulatedHost = presence.tag  # type: ignore[assignment]
+        if host.unborn is not None:
+            host.unborn(host)
         host.machine.come()
         self._close_old(host)
         self._see(host)

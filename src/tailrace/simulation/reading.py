@@ -55,6 +55,7 @@ from tailrace.simulation.laws import Constant
 from tailrace.simulation.laws.reading import Place, number
 from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
+from tailrace.simulation.reach import check_reach
 from tailrace.simulation.scenario import (
     Alternation,
     Calling,
@@ -105,6 +106,8 @@ def read_scenario(
         check_bag(inner, tasks, pools)
         check_end(inner, tasks, pools, network, stop)
         check_ways(inner, tasks, pools, network)
+        if events is None:
+            check_reach(inner, tasks, pools, stop)
     check_stop(table, stop, bags)
     return Scenario(pools, bags, name, stop, news, dispatch_us, events, query_us, network, progress)
 

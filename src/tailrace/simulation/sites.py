@@ -26,6 +26,7 @@ from tailrace.quantities import duration_us, size_bytes
 from tailrace.simulation.keys import read_law_of, read_share
 from tailrace.simulation.laws import Law
 from tailrace.simulation.laws.reading import Place
+from tailrace.simulation.turns import check_turns
 
 _RATE = re.compile(r"\s*([\d._]+)\s*([kMGT]?)bit/s\s*")
 _BITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -125,7 +126,10 @@ def _site(table: Table, name: str, place: Place) -> Site:
     if (up is None) != (down is None):
         given, lacking = ("down", "up") if up is None else ("up", "down")
         raise table.bad(given, f"{given} without {lacking}", f"give {lacking}, too")
-    return Site(name, lan, None if up is None else SiteOutages(up, down, share))
+    if up is None:
+        return Site(name, lan)
+    check_turns(table, "up", "down", up, down)
+    return Site(name, lan, SiteOutages(up, down, share))
 
 
 def read_link(table: Table, key: str) -> LinkTerms | None:

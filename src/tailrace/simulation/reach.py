@@ -1,0 +1,85 @@
+"""Whether the tasks of a scenario can end at all on machines that live as long as it says."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailrace.bag.tables import Table
+from tailrace.errors import BadInput
+from tailrace.quantities import show_duration
+from tailrace.simulation.draws import microseconds
+from tailrace.simulation.laws import Law
+from tailrace.simulation.scenario import Machines, Stopping, Tasks
+from tailrace.simulation.turns import LEAST, MOST, check_turns, in_us
+from tailrace.simulation.workload import Given
+
+MANY = 1_000_000  # sendings: nobody waits for so many that are all in vain
+
+
+def check_lives(table: Table, machines: Machines) -> None:
+    life, owner = machines.failures, machines.owner
+    if life is not None:
+        check_turns(table, "up", "down", life.here, life.away)
+    if owner is not None:
+        check_turns(table, "owner_away", "owner_there", owner.here, owner.away)
+    if life is not None and life.notice_us is not None and life.notice_us >= in_us(life.here, MOST):
+        message = "a machine that is told so early takes no work: it is never up for longer"
+        raise table.bad("notice", message, "give a notice shorter than up, or leave it out")
+
+
+def check_reach(table: Table, tasks: Tasks, pools: tuple[Machines, ...], stop: Stopping) -> None:
+    """A task that is longer than its machines live is sent again as often as its bag allows; one
+    that was taken away with notice, without end."""
+    if stop.time_us is not None or tasks.files.saving is not None:
+        return
+    names = tasks.terms.pools or tuple(pool.terms.name for pool in pools)
+    may = [pool for pool in pools if pool.terms.name in names and (pool.count or pool.terms.max)]
+    if not all(_outlives(tasks, pool) for pool in may):
+        return
+    warned = any(pool.failures and pool.failures.notice_us for pool in may)
+    if warned or tasks.terms.count * (tasks.terms.retries.lost + 1) > MANY:
+        raise _never_ends(table, tasks, may)
+
+
+def _outlives(tasks: Tasks, pool: Machines) -> bool:
+    """Each of the tasks each machine."""
+    life_us = _longest_life_us(pool)
+    return life_us is not None and pool.pace is None and shortest_us(tasks, pool) > life_us
+
+
+def _longest_life_us(pool: Machines) -> int | None:
+    """None: without end. Work that is taken away with notice ends with that."""
+    laws = [law for law in (pool.failures, pool.owner) if law is not None]
+    lives = [in_us(law.here, MOST) - (law.notice_us or 0) for law in laws]
+    return min(lives, default=None)
+
+
+def shortest_us(tasks: Tasks, pool: Machines) -> int:
+    """Of all tasks of the bag, on the fastest of the machines."""
+    kind, laws = pool.type, [tasks.failing.lengths] if tasks.failing.lengths else []
+    given = tasks.lengths
+    if isinstance(given, Given):
+        known = np.array(given.seconds[: tasks.terms.count])
+        lengths = known[~np.isnan(known)].tolist()
+        laws += [given.others] if given.others else []
+    else:
+        lengths, laws = [], [*laws, given]
+    shortest = min([*lengths, *(_value(law, LEAST) for law in laws)])
+    line = max(kind.slope * shortest + _value(kind.offset, LEAST), 0.0)
+    factor = _value(kind.noise, LEAST) * _value(kind.spread, LEAST) / _value(pool.speed, MOST)
+    return int(microseconds(np.array([line * factor])).item())
+
+
+def _value(law: Law, u: float) -> float:
+    return float(law.quantile(np.array([u])).item())
+
+
+def _never_ends(table: Table, tasks: Tasks, pools: list[Machines]) -> BadInput:
+    lives = {pool.terms.name: _longest_life_us(pool) or 0 for pool in pools}
+    name, life_us = max(lives.items(), key=lambda one: one[1])
+    least_us = min(shortest_us(tasks, pool) for pool in pools)
+    message = (f"no task of bag {tasks.terms.name} can end: the shortest takes "
+               f"{show_duration(least_us)}, and no machine is up for longer than "
+               f"{show_duration(life_us)} (pool {name})")  # fmt: skip
+    remedy = "give the bag shorter tasks or a checkpoint, or the scenario a stop.time"
+    return table.origin.bad(table.path, message, remedy)
