@@ -99,3 +99,11 @@ def test_only_runs_that_finished_have_a_makespan(tmp_path: Path) -> None:
     told = ask(tmp_path, *words).out
     assert f"warning: {sum(found['left'])} tasks without a result in " in told
     assert f"makespan_s is that of the {len(finished)} runs that finished" in told
+
+
+def test_a_choice_whose_tasks_all_failed_does_not_look_like_the_best(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(FRAIL)
+    words = ("simulate", "s.toml", "--seeds", "2", "--vary", "pools.p.up=1s,10h")
+    told = ask(tmp_path, *words, "--figure", "makespan_s").out
+    assert told.count("warning: no task succeeded in any run; makespan_s is when") == 1
+    assert told.endswith("warning: 10 tasks failed for good in s (pools.p.up=1s)\n")

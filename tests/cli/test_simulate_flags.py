@@ -150,3 +150,32 @@ def test_figures_are_drawn_against_what_was_varied(grid: Path) -> None:
     drawn = (grid / "v.svg").read_text()
     for text in ("makespan (h)", "cost (USD)", "pools.spot.machines", "matching=maxmax", ">50<"):
         assert text in drawn, text
+
+
+def test_a_name_with_a_dot_stands_in_quotes(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        '[pools."m1.small"]\nmachines = 1\n[bags."my bag.1"]\ntasks = 4\nlength = "1m"\n'
+    )
+    words = ("simulate", "s.toml", "--seeds", "1", "--json")
+    told = ask(tmp_path, *words, "--vary", 'pools."m1.small".machines=1,2').json
+    assert [one["figures"]["makespan_s"]["mean"] for one in told] == [240, 120]
+    assert [one["varied"] for one in told] == [{'pools."m1.small".machines': k} for k in "12"]
+    told = ask(tmp_path, *words, "--set", "bags.'my bag.1'.tasks=8").json
+    assert told[0]["figures"]["makespan_s"]["mean"] == 480
+    wrong = ask(tmp_path, *words, "--set", "pools.m1.small.machines=2")
+    assert wrong.code == 2 and 'the pools are "m1.small"' in wrong.err
+
+
+def test_priced_machines_that_would_come_for_nothing_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        '[pools.p]\nmax = 2\nprice = "1 USD/h"\n[bags.b]\ntasks = 4\nlength = "1m"\n'
+    )
+    found = ask(tmp_path, "simulate", "s.toml", "--set", "pools.p.machines=10")
+    assert found.code == 2
+    assert "which cost nothing" in found.err and "raise max" in found.err
+
+
+def test_a_count_beyond_the_most_names_it(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text("[pools.p]\nmachines = 1\n[bags.b]\ntasks = 4\nlength = 1\n")
+    found = ask(tmp_path, "simulate", "s.toml", "--set", "bags.b.tasks=9999999999999")
+    assert found.code == 2 and "from 1 to 1,000,000,000" in found.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -109,6 +109,10 @@ def test_moments_that_are_none_or_too_early(swept: Path, tmp_path: Path) -> None
     early = ask(swept, "simulate", "--until", "2001-01-01 12:00")
     assert early.code == 2 and "too early: the journal begins at" in early.err
     assert words.moment(submitted_us(swept))[:10] in early.err
+    before = datetime.fromtimestamp(submitted_us(swept) / 1e6) - timedelta(minutes=2)
+    if before.date() == (before + timedelta(minutes=4)).date():  # and not just after midnight
+        early = ask(swept, "simulate", "--until", before.time().isoformat())
+        assert early.code == 2 and "too early" in early.err
     assert "is no moment" in ask(swept, "simulate", "--until", "soon").err
     assert ask(swept, "simulate", "bag.toml", "--until", "1s").code == 2
     assert "no folder" in ask(swept, "simulate", "nowhere", "--until", "1s").err

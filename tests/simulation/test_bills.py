@@ -126,3 +126,21 @@ def test_a_run_costs_what_its_results_took_and_keeps_its_budget(
     told = figures(world).get("cost_USD", 0.0) * 1e6
     assert told == pytest.approx(payer.paid, abs=1)
     assert told <= budget + 1
+
+
+def test_a_run_that_stops_at_a_time_is_paid_until_then() -> None:
+    """Also when nobody was told anything in its last seconds."""
+    text = """
+        stop = { time = "90m" }
+        [pools.p]
+        max = 1
+        price = "0.01 USD/min"
+        unit = "1m"
+        lease = "3h"
+        [bags.b]
+        tasks = 1
+        length = "1d"
+    """
+    world = World(read_scenario(read_toml(text, "s"), "s", text, Path(), {}), 0)
+    world.run()
+    assert figures(world)["cost_USD"] == pytest.approx(0.90)

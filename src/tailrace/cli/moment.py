@@ -11,20 +11,22 @@ from tailrace.report import words
 _EXAMPLES = "90s, 1h30m, 14:05:30 or 2026-03-01 14:05"
 
 
-def moment_us(text: str, submitted_us: int) -> int:
-    """A duration counts from the submission; a time of day is the first such one after it."""
+def moment_us(text: str, submitted_us: int, last_us: int) -> int:
+    """A duration counts from the submission; a time of day is that of its day, or of the next, if
+    it is before the submission and the run went on until then."""
     text = text.strip()
     try:
         return submitted_us + duration_us(text)
     except ValueError:
         pass
-    found = _clock(text, datetime.fromtimestamp(submitted_us / 1e6))
+    began, last = (datetime.fromtimestamp(us / 1e6) for us in (submitted_us, last_us))
+    found = _clock(text, began, last)
     if found is None:
         raise BadInput(f"--until {text!r} is no moment", remedy=f"Write it as {_EXAMPLES}.")
     return round(found.timestamp() * 1e6)
 
 
-def _clock(text: str, submitted: datetime) -> datetime | None:
+def _clock(text: str, submitted: datetime, last: datetime) -> datetime | None:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -34,7 +36,7 @@ def _clock(text: str, submitted: datetime) -> datetime | None:
     except ValueError:
         return None
     early = found.replace(tzinfo=None) < submitted.replace(microsecond=0)
-    return found + timedelta(days=1) if early else found
+    return found + timedelta(days=1) if early and last.date() > submitted.date() else found
 
 
 def shown(at_us: int, submitted_us: int) -> str:

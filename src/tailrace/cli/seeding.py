@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from tailrace.cli.live import PLAIN_EVERY_S
+from tailrace.errors import TailraceError
 from tailrace.quantities import show_duration
-from tailrace.simulation.experiment import Run, Todo, run_all
+from tailrace.simulation.experiment import Killed, Run, Todo, run_all
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -21,7 +23,8 @@ class Found(msgspec.Struct, frozen=True):
     """The runs that have ended, each at its place; None where one has not."""
 
     runs: list[Run | None]
-    interrupted: bool
+    interrupted: bool = False
+    killed: TailraceError | None = None  # a run, again and again
 
     @property
     def done(self) -> int:
@@ -103,8 +106,9 @@ def bar_for(*, quiet: bool) -> Bar:
 
 
 def carry_out(todos: Sequence[Todo], processes: int, bar: Bar) -> Found:
-    """Ctrl-C ends it with what is done."""
+    """Ctrl-C, or SIGTERM, ends it with what is done."""
     runs: list[Run | None] = [None] * len(todos)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     done = 0
     bar.begin(len(todos))
     try:
@@ -114,7 +118,10 @@ def carry_out(todos: Sequence[Todo], processes: int, bar: Bar) -> Found:
                 done += 1
             bar.update(done)
     except KeyboardInterrupt:
-        return Found(runs, True)
+        return Found(runs, interrupted=True)
+    except Killed as error:
+        return Found(runs, killed=error)
     finally:
         bar.end()
-    return Found(runs, False)
+        signal.signal(signal.SIGTERM, before)
+    return Found(runs)

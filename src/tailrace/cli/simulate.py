@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from tailrace.cli import place
 from tailrace.cli.outputs import check_writable
-from tailrace.errors import BadInput, Exit
+from tailrace.errors import BadInput, Exit, TailraceError
 
 if TYPE_CHECKING:
     from tailrace.cli.seeding import Found
@@ -195,8 +195,9 @@ def _simulate(files: Sequence[Path], asked: Asked) -> int:
     cores = asked.processes or len(os.sched_getaffinity(0))
     found = carry_out(todos, cores, bar_for(quiet=asked.quiet or asked.as_json))
     results = _results(variants, found)
-    _print(results, asked)
-    if asked.plot is not None:
+    if found.done or asked.as_json:
+        _print(results, asked)
+    if asked.plot is not None and found.done:
         from tailrace.cli.plotting import plot
 
         plot(results, asked.figures, asked.plot)
@@ -204,14 +205,15 @@ def _simulate(files: Sequence[Path], asked: Asked) -> int:
 
 
 def _todos(variants: Sequence[Variant], asked: Asked) -> list[Todo]:
-    """The first run writes down what was asked for."""
+    """Seed by seed, so that all can be compared whenever it ends. The first run writes down what
+    was asked for."""
     from tailrace.simulation.experiment import Todo
 
     curve = asked.plot is not None
     todos = [
         Todo(one.scenario, asked.seed + n, curve=curve)
-        for one in variants
         for n in range(asked.seeds)
+        for one in variants
     ]
     todos[0] = replace(todos[0], trace=asked.trace, expand=asked.expand and str(asked.expand))
     return todos
@@ -237,9 +239,8 @@ def _results(variants: Sequence[Variant], found: Found) -> list[Result]:
     """In the order of the seeds, whichever ended first."""
     from tailrace.cli.simulated import Result
 
-    each = len(found.runs) // len(variants)
     return [
-        Result(variant, [run for run in found.runs[n * each : (n + 1) * each] if run is not None])
+        Result(variant, [run for run in found.runs[n :: len(variants)] if run is not None])
         for n, variant in enumerate(variants)
     ]
 
@@ -272,8 +273,12 @@ def _print_one(result: Result, asked: Asked, main: Sequence[str]) -> None:
 
 
 def _end(found: Found, count: int) -> int:
-    if not found.interrupted:
+    if not (found.interrupted or found.killed):
         return Exit.OK
-    click.echo(f"tailrace: interrupted: {found.done:,} of {count:,} runs are done, the figures are "
-               "theirs.", err=True)  # fmt: skip
+    told = f"{found.done:,} of {count:,} runs are done, the figures are theirs"
+    if not found.done:
+        told = f"none of {count:,} runs is done"
+    if found.killed is not None:
+        raise TailraceError(f"{found.killed.message}: {told}", remedy=found.killed.remedy)
+    click.echo(f"tailrace: interrupted: {told}.", err=True)
     return Exit.INTERRUPTED

@@ -81,8 +81,7 @@ def show_figures(result: Result, asked: Sequence[str]) -> None:
     head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
     if rows:
         screen.print_table(screen.table(head, rows, right=head[1:6]))
-    failed = _failed(result) if "tasks_failed" in shown else ()
-    for line in (*_hints(result, rows), *failed, *_warnings(result)):
+    for line in (*_hints(result, rows), *_failed(result), *_warnings(result)):
         click.echo(screen.plain(line))
 
 
@@ -102,6 +101,8 @@ def _failed(result: Result) -> Iterator[str]:
     if found:
         told = ", ".join(f"{count:,} {outcome}" for outcome, count in found.items())
         yield f"failed tasks of all runs, by the outcome that ended them: {told}"
+        if not any(run.figures["tasks_done"] for run in result.runs):
+            yield f"warning: no task succeeded in any run; {MAKESPAN} is when the last was given up"
 
 
 def fates(result: Result) -> dict[str, int]:
@@ -239,6 +240,11 @@ def show_compared(results: Sequence[Result], figures: Sequence[str]) -> None:
                     + [_interval(sums.get(figure)) for figure in figures])  # fmt: skip
     head = ("scenario", "runs", *figures)
     screen.print_table(screen.table(head, rows, right=head[1:]))
+    for result in results:
+        failed = sum(fates(result).values())
+        if failed and "tasks_failed" not in figures:
+            name = screen.plain(result.variant.name)
+            click.echo(f"warning: {words.count(failed, 'task')} failed for good in {name}")
 
 
 def _interval(sums: Running | None) -> str:

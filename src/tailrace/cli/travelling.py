@@ -22,6 +22,7 @@ from tailrace.errors import BadInput
 from tailrace.report import words
 from tailrace.scheduler.decisions import AnyDecision, Close, Remember
 from tailrace.scheduler.journal import Replay
+from tailrace.server import reading
 from tailrace.server.reading import BagFacts
 
 DECISIONS = 10  # so many of the last ones are shown
@@ -72,7 +73,8 @@ def command(
 def travel(run: Path | None, until: str, bag: str | None, subject: str | None) -> Arrival:
     with stored(run) as here:
         facts = choose(here, bag)
-        at_us = moment.moment_us(until, facts.submitted_us)
+        last_us = reading.last_moment(here.link, facts.bag)
+        at_us = moment.moment_us(until, facts.submitted_us, last_us)
         replay = stepping.replay_of(here.link)
         about = None if subject is None else explain.subject_of(here, subject, bag)
         return _arrive(replay, facts, at_us, about)

@@ -184,10 +184,12 @@ def _too_dear(state: State, bag: Bag, pool: Pool) -> str:
     spent, bound = money.spent(state, bag, currency), money.committed(state, bag, currency)
     sums = (bag.terms.budget[currency], cost, spent, bound, cost + spent + bound)
     budget, price, paid, owed, needed = (show_money(currency, sum_) for sum_ in sums)
+    divisible = not by_result and pool.billing.cost(pool.billing.unit_us) < cost
     return (
         f"the budget of {budget} does not pay for another {what} {price} for "
         f"{show_duration(pool.lease_us)} of pool {pool.name}, with {paid} spent and {owed} "
-        f"committed; it takes a budget of {needed}, or a lower price"
+        f"committed; it takes a budget of {needed}, {'a shorter lease, ' if divisible else ''}"
+        "or a lower price"
     )
 
 

@@ -39,6 +39,12 @@ def _check_there(table: Table, machines: Machines) -> None:
         message = f"pool {name} has a price, but machines that come by themselves cost nothing"
         remedy = f"lease them: max = {machines.count} instead of machines; or leave price out"
         raise table.bad("price", message, remedy)
+    if terms.billing.price and machines.count:
+        message = (
+            f"pool {name} has a price, and machines that come by themselves, which cost nothing"
+        )
+        remedy = "lease them all: raise max instead; your own machines are a pool of their own"
+        raise table.bad("machines", message, remedy)
 
 
 def _emptied(table: Table) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import islice
-from multiprocessing import active_children
+from multiprocessing import active_children, connection, parent_process
 from pathlib import Path
 
 import msgspec
@@ -24,6 +26,10 @@ from tailrace.simulation.tracing import tracing
 from tailrace.simulation.world import World
 
 BEAT_S = 0.2
+
+
+class Killed(TailraceError):
+    """The kernel or somebody ends whatever computes this run."""
 
 
 class Todo(msgspec.Struct, frozen=True):
@@ -78,19 +84,29 @@ def run_all(todos: Sequence[Todo], processes: int) -> Iterator[tuple[int, Run] |
     if processes <= 1:
         yield from ((number, run_one(todo)) for number, todo in enumerate(todos))
         return
-    with _workers(min(processes, len(todos))) as pool:
-        yield from _as_they_end(pool, todos, 2 * processes)
+    left = dict(enumerate(todos))
+    while left:
+        try:
+            with _workers(min(processes, len(left))) as pool:
+                for ended in _as_they_end(pool, left, 2 * processes):
+                    if ended is not None:
+                        del left[ended[0]]
+                    yield ended
+        except BrokenProcessPool:  # memory may have been short: the others again, fewer at once
+            processes //= 2
+            if not processes:
+                raise _killed() from None
 
 
 @contextmanager
 def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
     """An interrupt ends them at once: nobody waits for runs that nobody will see."""
     others = set(active_children())
-    pool = ProcessPoolExecutor(count, initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(count, initializer=_be_a_worker)
     try:
         yield pool
     except BrokenProcessPool:
-        raise _killed() from None
+        raise
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for worker in set(active_children()) - others:
@@ -99,21 +115,33 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
     pool.shutdown()
 
 
-def _killed() -> TailraceError:
-    remedy = "If memory was short, run fewer at once: -j 1."
-    return TailraceError("a run was killed from outside", remedy=remedy)
+def _killed() -> Killed:
+    remedy = "If memory was short, take a smaller scenario, or a machine that has more."
+    return Killed(
+        "a run was killed from outside, and when it was repeated alone, again", remedy=remedy
+    )
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C goes to all processes of the terminal; the first of them tells the others."""
+def _be_a_worker() -> None:
+    """Ctrl-C goes to all processes of the terminal; the first of them tells the others. If it is
+    killed, it tells nobody."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)
 
 
 def _as_they_end(
-    pool: ProcessPoolExecutor, todos: Sequence[Todo], window: int
+    pool: ProcessPoolExecutor, todos: Mapping[int, Todo], window: int
 ) -> Iterator[tuple[int, Run] | None]:
     """A window of them at a time: to wait for all at once costs the square of their number."""
-    coming = iter(enumerate(todos))
+    coming = iter([*todos.items()])
     under_way: dict[Future[Run], int] = {}
     while True:
         for number, todo in islice(coming, window - len(under_way)):

@@ -12,6 +12,7 @@ from tailrace.simulation.arrivals import Arrivals, AtOnce, Listed, read_arrivals
 from tailrace.simulation.laws import Law
 from tailrace.simulation.laws.reading import Place, number, read_law, seconds
 
+MOST = 10**9
 _LAW = (dict, str, int, Decimal)
 
 
@@ -39,8 +40,9 @@ def check_arrivals(table: Table, arrivals: Arrivals, wanted: int) -> None:
 
 def read_count(table: Table, key: str, default: Any, *, least: int = 0) -> Any:
     value = table.take(key, int)
-    if value is not None and not least <= value <= 10**9:
-        raise table.bad(key, f"{table.label(key)} is {value}", f"it is a whole number from {least}")
+    if value is not None and not least <= value <= MOST:
+        remedy = f"it is a whole number from {least} to {MOST:,}"
+        raise table.bad(key, f"{table.label(key)} is {value:,}", remedy)
     return default if value is None else value
 
 

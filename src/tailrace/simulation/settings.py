@@ -28,7 +28,7 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        return ".".join(self.path)
+        return ".".join(map(quoted, self.path))
 
 
 def one(text: str) -> Setting:
@@ -67,11 +67,28 @@ def _axis(text: str) -> list[Setting]:
 
 def _parse(flag: str, text: str) -> tuple[tuple[str, ...], str]:
     key, equals, value = text.partition("=")
-    path = tuple(step.strip() for step in key.split("."))
+    path = _path(key)
     if not equals or not all(path) or not value.strip():
         example = "pools.spot.max=100" + (",200" if flag == "--vary" else "")
         raise BadInput(f"{flag} {text}: this is no KEY=VALUE", remedy=f"write {flag} {example}")
     return path, value.strip()
+
+
+def _path(key: str) -> tuple[str, ...]:
+    """As in TOML, where a name that has a dot in it stands in quotes; others need none."""
+    try:
+        found: Any = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:
+        return tuple(step.strip() for step in key.split("."))
+    path: list[str] = []
+    while isinstance(found, dict):
+        ((name, found),) = found.items()
+        path.append(name)
+    return tuple(path)
+
+
+def quoted(name: str) -> str:
+    return f'"{name}"' if "." in name else name
 
 
 def _value(text: str) -> Any:
@@ -114,5 +131,7 @@ def _change(data: dict[str, Any], setting: Setting) -> None:
 
 
 def _nobody(setting: Setting, kind: str, name: str, known: list[str]) -> BadInput:
+    known = [quoted(one) for one in known]
     there = f"the {kind} are {', '.join(known)}" if known else f"there are no {kind}"
-    return BadInput(f"{setting.flag}: there is no {kind}.{name}", remedy=meant(name, known) + there)
+    message = f"{setting.flag}: there is no {kind}.{quoted(name)}"
+    return BadInput(message, remedy=meant(name, known) + there)

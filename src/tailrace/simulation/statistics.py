@@ -174,7 +174,7 @@ def _costs(world: World) -> dict[str, float]:
     found: dict[str, float] = {}
     for bag in state.bags.values():
         for currency in dict.fromkeys([*bag.paid, *_currencies(world)]):
-            spent = money.spent(state, bag, currency)
+            spent = money.spent(state, bag, currency, world.engine.now)
             if spent:
                 name = f"cost_{currency}"
                 found[name] = found.get(name, 0.0) + spent / 1e6
