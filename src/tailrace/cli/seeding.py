@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, TextIO
 
 import msgspec
@@ -108,15 +109,22 @@ def bar_for(*, quiet: bool) -> Bar:
 def carry_out(todos: Sequence[Todo], processes: int, bar: Bar) -> Found:
     """Ctrl-C, or SIGTERM, ends it with what is done."""
     runs: list[Run | None] = [None] * len(todos)
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    asked: list[int] = []  # by a signal, heard between two runs, since a fork must not be cut short
+    before = signal.signal(
+        signal.SIGTERM,
+        signal.default_int_handler if processes <= 1 else lambda number, _: asked.append(number),
+    )
     done = 0
     bar.begin(len(todos))
     try:
-        for ended in run_all(todos, processes):
-            if ended is not None:
-                runs[ended[0]] = ended[1]
-                done += 1
-            bar.update(done)
+        with closing(run_all(todos, processes)) as coming:
+            for ended in coming:
+                if ended is not None:
+                    runs[ended[0]] = ended[1]
+                    done += 1
+                bar.update(done)
+                if asked:
+                    raise KeyboardInterrupt
     except KeyboardInterrupt:
         return Found(runs, interrupted=True)
     except Killed as error:

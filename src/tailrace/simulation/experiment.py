@@ -6,7 +6,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -78,7 +78,7 @@ def _own(todo: Todo) -> Scenario:
     return copied
 
 
-def run_all(todos: Sequence[Todo], processes: int) -> Iterator[tuple[int, Run] | None]:
+def run_all(todos: Sequence[Todo], processes: int) -> Generator[tuple[int, Run] | None, None, None]:
     """Each with its number, as they end; None when for a moment none did, so that who shows the
     progress can show that it goes on. One process: here, one after the other."""
     if processes <= 1:
@@ -110,7 +110,7 @@ def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for worker in set(active_children()) - others:
-            worker.terminate()
+            worker.kill()  # one that has just been forked may still be deaf to anything less
         raise
     pool.shutdown()
 
