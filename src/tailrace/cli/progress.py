@@ -63,7 +63,7 @@ class Progress:
         self.left, self.left_at_us = body.get("left"), self.at_us
         self.money = body.get("money", [])
         for index, sign, text in body.get("failures", ()):
-            self._failure(index, sign, text)
+            self.failure(index, sign, text)
         self.curve.append((self.at_us, self.count - self.done))
         if len(self.curve) > 2 * MOST_POINTS:
             self.curve = self.curve[:1] + self.curve[1:-1:2] + self.curve[-1:]
@@ -75,7 +75,7 @@ class Progress:
         elif state == "gone" and lease not in self._given_back and why:
             self._note(f"lease {lease}: {why}")
 
-    def _failure(self, index: int, sign: str, text: str) -> None:
+    def failure(self, index: int, sign: str, text: str) -> None:
         group = self.groups.setdefault(sign, Group(text))
         group.count += 1
         if len(group.tasks) < 3:

@@ -24,6 +24,7 @@ from tailrace.server import reading
 from tailrace.server.embedded import Embedded
 from tailrace.server.link import TROUBLES, Link
 from tailrace.server.reading import BagFacts
+from tailrace.server.tally import failure
 
 REFRESH_S = 0.2
 Found = TypeVar("Found")
@@ -116,6 +117,8 @@ class Running:
         facts = await self._read(lambda link: reading.bag(link, bag))
         progress = Progress(facts.name, facts.count, facts.done, facts.failed, world.clock.now())
         progress.after = newest
+        for index, outcome, told in await self._read(lambda link: list(reading.failed(link, bag))):
+            progress.failure(index, *failure(outcome, told))
         row = await self._read(lambda link: reading.bag_row(link, bag))
         if row.terms.deadline_us is not None:
             progress.deadline_at_us = row.submitted_us + row.terms.deadline_us

@@ -200,7 +200,9 @@ class Ledger:
         self._settled.setdefault(end.bag, []).append((end.index, outcome))
         result = self._reports.get(end.attempt)
         if end.outcome is not Outcome.SUCCEEDED:
-            self._failures.setdefault(end.bag, []).append((end.index, *failure(end, result)))
+            self._failures.setdefault(end.bag, []).append(
+                (end.index, *failure(end.outcome, result))
+            )
         elif result is not None and result.outputs:
             self._batch.unpublished.append((end.attempt,))
             self._moving.begin(end.bag, end.attempt)

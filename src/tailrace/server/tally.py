@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tailrace.bag.outcome import Outcome
 from tailrace.knowledge.remaining import time_left
 from tailrace.scheduler.brakes import sign
-from tailrace.scheduler.decisions import Settle
 from tailrace.scheduler.events import Measured
 from tailrace.scheduler.money import committed, spent
 from tailrace.scheduler.progress import begun
@@ -39,10 +39,10 @@ def _money(state: State, bag: Bag) -> list[list[Any]]:
     ]
 
 
-def failure(end: Settle, result: WorkResult | None) -> tuple[str, str]:
+def failure(outcome: Outcome, result: WorkResult | None) -> tuple[str, str]:
     """What makes it alike to others, and the text to show."""
     code, text = (result.exit, result.text()) if result else (None, "")
-    how = end.outcome.replace("_", " ")
+    how = outcome.replace("_", " ")
     shown = f"{how}, exit {code}" if code else how
     if result is not None and result.limit:
         shown += f" ({result.limit})"
