@@ -8,9 +8,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import ask
+from tests.cli.conftest import ask, tailrace, write_sweep
 
+from tailrace.cli import stepping
+from tailrace.cli.snapshot import snapshot
 from tailrace.report import words
+from tailrace.scheduler.timers import Alarm, Timers
 from tailrace.server import reading
 
 
@@ -70,6 +73,40 @@ def test_it_prints_bag_hosts_leases_money_and_decisions(swept: Path) -> None:
     assert "next alarm" not in end and "gone" in end
 
 
+def test_leases_before_a_restart_are_told_with_their_cost(tmp_path: Path) -> None:
+    """A server that starts again lets go of those that are gone: here the first one's."""
+    write_sweep(tmp_path)
+    assert tailrace(tmp_path, "run", "--quiet", "--price", "0.60 USD/min", "bag.toml").code == 1
+    assert ask(tmp_path, "retry", "1").code == 0
+    assert tailrace(tmp_path, "resume", "--quiet", "--price", "0.60 USD/min").code == 1
+    told = ask(tmp_path, "simulate", "--until", "1h", "--json").json["then"]
+    assert [(lease["lease"], lease["state"]) for lease in told["leases"]] == [
+        (1, "gone"),
+        (2, "gone"),
+    ]
+    costs = [lease["spent"] for lease in told["leases"]]
+    assert min(costs) >= 0.6 and told["money"][0]["spent"] == pytest.approx(sum(costs))
+
+
+def test_no_alarm_is_told_that_nobody_waits_for(swept: Path) -> None:
+    """A pool is asked again, and a bag looked at, only for a bag that has not ended."""
+    link = reading.open_store(swept / ".tailrace")
+    replay = stepping.replay_of(link)
+    alarms = {}
+    for _ in replay.steps():
+        state = replay.scheduler.state
+        timers = state.timers
+        if 1 in state.bags:
+            state.timers = Timers()
+            for alarm, key in ((Alarm.ACQUIRE, "local"), (Alarm.ROUND, 1)):
+                state.timers.set(state.now + alarm, alarm, key)
+            alarms[bool(state.open)] = snapshot(state, replay.leases, 1, state.now).alarm
+            state.timers = timers
+    link.close()
+    assert alarms[True] is not None and alarms[True].what == "pool local may be asked again"
+    assert alarms[False] is None
+
+
 @pytest.mark.parametrize(
     "flags", [("--set", "bags.sweep.tasks=3"), ("--seeds", "5"), ("--vary", "bags.sweep.tasks=1,2")]
 )
@@ -124,8 +161,6 @@ def test_a_bag_that_was_not_there_yet(swept: Path, tmp_path: Path) -> None:
     """Two bags in one journal; the second did not exist when the first began."""
     folder = tmp_path / "two"
     shutil.copytree(swept, folder)
-    from tests.cli.conftest import tailrace
-
     assert tailrace(folder, "run", "--quiet", "--", "true", ":::", "a").code == 0
     first = words.moment(submitted_us(folder) + 1_000_000)[:19]
     told = ask(folder, "simulate", "--until", first)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from tailrace.quantities import MICRO
 from tailrace.scheduler import money
 from tailrace.scheduler.money import cost_until
-from tailrace.scheduler.rows import STANDING
+from tailrace.scheduler.rows import STANDING, LeaseRow
 from tailrace.scheduler.state import Bag, Host, State
 from tailrace.scheduler.timers import Alarm, Key
 
@@ -92,13 +92,16 @@ class Then(msgspec.Struct, frozen=True):
     alarm: AlarmThen | None
 
 
-def snapshot(state: State, number: int, at_us: int) -> Then:
+def snapshot(state: State, leases: Mapping[int, LeaseRow], number: int, at_us: int) -> Then:
+    """Of the `leases` those of the bag, and of the state those that it has in mind."""
     bag = state.bags[number]
+    own = {lease: row for lease, row in leases.items() if row.bag == number}
+    known = sorted((own | state.leases).items())
     return Then(
         bag=_bag(bag),
         others=[_bag(other) for other in state.open.values() if other is not bag],
         hosts=[_host(host) for host in state.hosts.values()],
-        leases=list(_leases(state, at_us)),
+        leases=list(_leases((row for _, row in known), at_us)),
         money=list(_money(state, bag, at_us)),
         alarm=_alarm(state),
     )
@@ -132,8 +135,8 @@ def _state(host: Host) -> str:
     return "at work" if host.live else "idle"
 
 
-def _leases(state: State, at_us: int) -> Iterator[LeaseThen]:
-    for row in state.leases.values():
+def _leases(rows: Iterable[LeaseRow], at_us: int) -> Iterator[LeaseThen]:
+    for row in rows:
         cost = cost_until(row, at_us if row.gone_us is None else row.gone_us)
         yield LeaseThen(row.lease, row.pool, row.bag, row.state, row.host, row.wanted_us, row.up_us,
                         row.ends_us, cost / MICRO, row.billing.currency)  # fmt: skip
@@ -169,6 +172,13 @@ def _holds(state: State, alarm: Alarm, key: Key) -> bool:
     if alarm in (Alarm.LEASE, Alarm.UNIT):
         lease = state.leases.get(int(key))
         return lease is not None and lease.state in STANDING
-    if alarm is Alarm.TRIAL:
-        return any(state.bags[int(key)].trials.values())
-    return alarm is not Alarm.READMIT or state.hosts[str(key)].excluded
+    if alarm is Alarm.ACQUIRE:
+        return any(_asks(bag, str(key)) for bag in state.open.values())
+    if alarm is Alarm.READMIT:
+        return bool(state.open) and state.hosts[str(key)].excluded
+    bag = state.open.get(int(key))
+    return bag is not None and (alarm is not Alarm.TRIAL or any(bag.trials.values()))
+
+
+def _asks(bag: Bag, pool: str) -> bool:
+    return bag.runs and (not bag.terms.pools or pool in bag.terms.pools)

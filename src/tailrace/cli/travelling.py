@@ -92,7 +92,7 @@ def _arrive(replay: Replay, facts: BagFacts, at_us: int, about: str | None) -> A
     past_end = replay.next_us is None and at_us > last_us
     at_us = last_us if past_end else at_us
     explained = [] if about is None else replay.scheduler.explain(about, at_us)
-    then = snapshot(state, facts.bag, at_us)
+    then = snapshot(state, replay.leases, facts.bag, at_us)
     return Arrival(facts.submitted_us, at_us, past_end, events, last_us, replay.next_us, then,
                    list(last), explained)  # fmt: skip
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from tailrace.scheduler.brain import Scheduler
-from tailrace.scheduler.decisions import AnyDecision
+from tailrace.scheduler.decisions import AnyDecision, Forget, Remember
 from tailrace.scheduler.events import AnyEvent
-from tailrace.scheduler.rows import Restored
+from tailrace.scheduler.rows import LeaseRow, Restored
 
 
 class Entry(msgspec.Struct, array_like=True):
@@ -57,6 +57,7 @@ class Replay:
         self.scheduler = Scheduler(check=check)
         self.began_us: int | None = None  # None: nothing was recorded
         self.next_us: int | None = None  # when the first event comes that was left out
+        self.leases: dict[int, LeaseRow] = {}  # gone ones too, which a scheduler lets go of
         self._pages = pages
         self._check = check
 
@@ -73,6 +74,7 @@ class Replay:
             else:
                 self.scheduler = Scheduler(check=self._check)
                 self.scheduler.restore(of, moment)
+                self.leases = {row.lease: row for row in of.leases}
 
     def _moments(self) -> Iterator[tuple[int, Entry | Restored]]:
         for body in self._pages:
@@ -84,7 +86,16 @@ class Replay:
 
     def _step(self, entry: Entry) -> Step:
         decisions = self.scheduler.handle(entry.event, entry.now)
+        for decision in decisions:
+            self._note(decision)
         return Step(entry.now, entry.event, decisions, check_of(decisions) == entry.check)
+
+    def _note(self, decision: AnyDecision) -> None:
+        if isinstance(decision, Remember) and isinstance(decision.row, LeaseRow):
+            self.leases[decision.row.lease] = decision.row
+        elif isinstance(decision, Forget):
+            rows = self.leases.items()
+            self.leases = {lease: row for lease, row in rows if row.bag != decision.bag}
 
 
 def replay(pages: Iterable[bytes], *, check: bool = False) -> Iterator[Step]:
