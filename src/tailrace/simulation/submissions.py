@@ -36,6 +36,7 @@ class Submissions:
             self._engine.put(tasks.submitted_us, Rank.ARRIVAL, self._submit, number)
 
     def _works(self, bag: int, tasks: Tasks) -> Works:
+        """In µs, and never less than one: no task takes less than nothing."""
         streams = self._streams.below("bag", bag)
         lengths = task_lengths(tasks, streams)
         types = {machines.terms.name: machines.type for machines in self._scenario.pools}

@@ -2,25 +2,24 @@
 
 A task has a length: its run time in seconds on the reference machine. On a machine of another type
 it takes `slope * length + offset`, the line of BaTS (thesis 3.1.3), times a noise of its own for
-that type, times a factor of the machine. All are drawn by number: noise by task (and the offset,
-where it scatters), factor by machine; so the same task takes the same time on the same machine
-however the run went before, and an attempt that is repeated there takes as long again.
+that type, times a factor of the machine, which is part of the machine's speed (`machinery`). All
+are drawn by number: noise by task (and the offset, where it scatters), factor by machine; so the
+same task takes the same time on the same machine however the run went before, and an attempt that
+is repeated there takes as long again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.quantities import SECOND
 from tailrace.simulation.draws import Draws, Streams
 from tailrace.simulation.laws import Constant, Floats, Law
 
 _ONE, _NONE = Constant(1.0), Constant(0.0)
-_CHUNK = 1024  # machines whose factors are drawn together
 
 
 class MachineType(msgspec.Struct, frozen=True):
@@ -98,11 +97,7 @@ def evenly(u: Floats) -> Floats:
 
 
 class Workload:
-    """Run times of the tasks of one bag, in microseconds and never less than one.
-
-    A line with a negative offset would send short tasks below zero; they take the least time
-    there is instead.
-    """
+    """Run times of the tasks of one bag, by type of machine."""
 
     def __init__(
         self,
@@ -114,26 +109,14 @@ class Workload:
         self._types = dict(types)
         self._streams = streams
         self._times: dict[str, Floats] = {}
-        self._factors: dict[str, list[float]] = {}
-
-    def run_us(self, task: int, type_name: str, machine: int) -> int:
-        """Of a task on the machine with this number within its type."""
-        factors = self._factors.get(type_name, ())
-        factor = factors[machine] if machine < len(factors) else self.factor(type_name, machine)
-        return max(round(self.seconds(type_name).item(task) * factor * SECOND), 1)
 
     def seconds(self, type_name: str) -> Floats:
-        """Of all tasks on a machine of this type with factor 1."""
+        """Of all tasks on a machine of this type with factor 1. A line with a negative offset sends
+        short tasks below zero."""
         times = self._times.get(type_name)
         if times is None:
             times = self._times[type_name] = self._drawn(type_name)
         return times
-
-    def factor(self, type_name: str, machine: int) -> float:
-        known = self._factors.setdefault(type_name, [])
-        while len(known) <= machine:
-            known += self._more_factors(type_name, len(known))
-        return known[machine]
 
     def _drawn(self, type_name: str) -> Floats:
         machine = self._types[type_name]
@@ -142,8 +125,3 @@ class Workload:
             return plain
         noise = self._streams.stream("noise", type_name)
         return plain * noise.values(machine.noise, len(plain))
-
-    def _more_factors(self, type_name: str, start: int) -> Iterable[float]:
-        spread = self._streams.stream("spread", type_name)
-        factors: list[float] = spread.values(self._types[type_name].spread, _CHUNK, start).tolist()
-        return factors
