@@ -64,6 +64,16 @@ def test_half_busy_slots_are_half_used() -> None:
     assert (summary.utilisation, summary.makespan_us, summary.throughput) == (0.5, 10 * S, 0.1)
 
 
+def test_a_host_is_not_there_between_its_leases() -> None:
+    """Interrupted after ten seconds, and resumed an hour later."""
+    whole = record([attempt(1, 0, 10), attempt(2, 3600, 3610)], slots=1, until_s=3610)
+    up = [(-5 * S, 10 * S), (3600 * S, 3615 * S), (3601 * S, 3602 * S)]
+    host = msgspec.structs.replace(whole.hosts[0], up=up)
+    summary = summarise(msgspec.structs.replace(whole, hosts=[host]))
+    assert summary.hosts[0].present_us == 20 * S and summary.utilisation == 1.0
+    assert summary.makespan_us == 3610 * S
+
+
 def test_waiting_runs_until_the_first_attempt_and_turnaround_from_the_accepted_one() -> None:
     lost = attempt(1, 2, 4, index=7, outcome=Outcome.LOST, accepted=False, run_us=None)
     summary = summarise(record([lost, attempt(2, 5, 9, index=7)]))

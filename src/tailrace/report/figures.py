@@ -153,7 +153,8 @@ def _slots_there(timeline: Timeline, edges: Any) -> Any:
 
     spans = [
         span
-        for span, slots in zip(timeline.presence, timeline.slots, strict=True)
+        for spans_of_host, slots in zip(timeline.presence, timeline.slots, strict=True)
+        for span in spans_of_host
         for _ in range(min(slots, 10_000))
     ]
     table = np.array(spans, dtype=np.int64).reshape(-1, 2)

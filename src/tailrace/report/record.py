@@ -51,6 +51,8 @@ class HostRecord(msgspec.Struct, frozen=True, kw_only=True):
     slots: int = 0
     first_seen_us: int
     last_seen_us: int
+    #: From when to when it was there, lease by lease; empty when it was there without one.
+    up: list[tuple[int, int]] = msgspec.field(default_factory=list)
     booked_failures: int = 0
 
 

@@ -9,6 +9,7 @@ import msgspec
 from tailrace.bag.outcome import Outcome
 from tailrace.report.failures import FailureGroup, group_failures
 from tailrace.report.record import HostRecord, Record
+from tailrace.report.spans import total
 from tailrace.report.timeline import LIVE, OUTCOMES, Timeline
 
 
@@ -188,9 +189,9 @@ def _host(
     busy: int,
 ) -> HostSummary:
     host_id = timeline.hosts[i]
-    first, last = timeline.presence[i]
+    present = total(timeline.presence[i])
     slots = timeline.slots[i]
-    there = (last - first) * slots
+    there = present * slots
     return HostSummary(
         host=host_id,
         name=host.name if host else host_id,
@@ -203,7 +204,7 @@ def _host(
         succeeded=succeeded,
         failed=failed,
         busy_us=busy,
-        present_us=last - first,
+        present_us=present,
         utilisation=min(1.0, busy / there) if there else None,
         booked_failures=host.booked_failures if host else 0,
     )

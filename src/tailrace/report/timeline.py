@@ -12,6 +12,7 @@ from heapq import heapreplace
 from typing import TYPE_CHECKING, Any
 
 from tailrace.bag.outcome import Outcome
+from tailrace.report.spans import Span, union
 
 if TYPE_CHECKING:
     from tailrace.report.record import AttemptRecord, HostRecord, Record
@@ -101,20 +102,14 @@ class Timeline:
         return [max(int(n), declared.get(h, 0)) for h, n in zip(self.hosts, used, strict=True)]
 
     @cached_property
-    def presence(self) -> list[tuple[int, int]]:
-        """From when to when each host was there, within the time the bag took."""
+    def presence(self) -> list[list[Span]]:
+        """When each host was there, within the time the bag took."""
         seen = {host.host: host for host in self.record.hosts}
-        work: dict[int, tuple[int, int]] = {}
-        for host, first, last in zip(*_extent(self), strict=True):
-            work[int(host)] = (int(first), int(last))
-        return [self._present(seen.get(name), work.get(i)) for i, name in enumerate(self.hosts)]
-
-    def _present(self, host: HostRecord | None, work: tuple[int, int] | None) -> tuple[int, int]:
-        spans = [(host.first_seen_us, host.last_seen_us)] if host else []
-        spans += [work] if work else []
-        first = max(self.begin_us, min((s[0] for s in spans), default=self.begin_us))
-        last = min(self.end_us, max((s[1] for s in spans), default=self.begin_us))
-        return first, max(first, last)
+        work = _work(self)
+        return [
+            union(_there(seen.get(name), work[i]), self.begin_us, self.end_us)
+            for i, name in enumerate(self.hosts)
+        ]
 
     @cached_property
     def ends_of_tasks(self) -> Any:
@@ -181,16 +176,22 @@ def _shelves(timeline: Timeline) -> dict[str, _Shelf]:
     return {name: _Shelf(slots.get(name, 0)) for name in timeline.hosts}
 
 
-def _extent(timeline: Timeline) -> tuple[Any, Any, Any]:
-    """Hosts with attempts, when the first was sent and the last was over."""
-    import numpy as np
+def _work(timeline: Timeline) -> list[list[Span]]:
+    """When each host was busy, attempt by attempt."""
+    work: list[list[Span]] = [[] for _ in timeline.hosts]
+    columns = (timeline.host, timeline.busy_from, timeline.busy_until)
+    for host, start, stop in zip(*(column.tolist() for column in columns), strict=True):
+        work[host].append((start, stop))
+    return work
 
-    hosts, place = np.unique(timeline.host, return_inverse=True)
-    first = np.full(len(hosts), timeline.end_us)
-    last = np.full(len(hosts), timeline.begin_us)
-    np.minimum.at(first, place, timeline.sent)
-    np.maximum.at(last, place, timeline.busy_until)
-    return hosts, first, last
+
+def _there(host: HostRecord | None, work: list[Span]) -> list[Span]:
+    """As its leases say, with an interruption between them; else all the time it was known."""
+    if host is not None and host.up:
+        return [*host.up, *work]
+    known = [(host.first_seen_us, host.last_seen_us)] if host else []
+    spans = [*known, *work]
+    return [(min(a for a, _ in spans), max(b for _, b in spans))] if spans else []
 
 
 def _begin(record: Record, attempts: list[AttemptRecord]) -> int:

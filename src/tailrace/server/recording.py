@@ -11,6 +11,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Terms
 from tailrace.report import words
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
+from tailrace.report.spans import Span
 from tailrace.scheduler.rows import HostRow, LeaseRow
 from tailrace.server import bills, reading
 from tailrace.server.link import Link, stream
@@ -124,19 +125,18 @@ def _hosts(
     rows = link.execute("SELECT row, about, first_seen_us, last_seen_us FROM hosts ORDER BY host")
     found = ((_host_row(row), about, first, last) for row, about, first, last in rows)
     return [
-        _host(host, about, terms, _there(host.host, leases, now) or (first, last))
+        _host(host, about, terms, (first, last), _up(host.host, leases, now))
         for host, about, first, last in found
         if host.host in used
     ]
 
 
-def _there(host: str, leases: list[LeaseRow], now: int) -> tuple[int, int] | None:
-    """From the first to the last moment of its leases: nearer the truth than its few notes."""
-    spans = [(x.up_us, x.gone_us or now) for x in leases if x.host == host and x.up_us is not None]
-    return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
+def _up(host: str, leases: list[LeaseRow], now: int) -> list[Span]:
+    """By its leases: nearer the truth than its few notes, and without the time between two."""
+    return [(x.up_us, x.gone_us or now) for x in leases if x.host == host and x.up_us is not None]
 
 
-def _host(host: HostRow, about: bytes, terms: Terms, there: tuple[int, int]) -> HostRecord:
+def _host(host: HostRow, about: bytes, terms: Terms, seen: Span, up: list[Span]) -> HostRecord:
     told = msgspec.json.decode(about)
     return HostRecord(
         host=host.host,
@@ -146,8 +146,9 @@ def _host(host: HostRow, about: bytes, terms: Terms, there: tuple[int, int]) -> 
         cores=host.capacity.get("cores", 0),
         memory=host.capacity.get("memory", 0),
         slots=needs.times(terms.needs, host.capacity),
-        first_seen_us=there[0],
-        last_seen_us=there[1],
+        first_seen_us=seen[0],
+        last_seen_us=seen[1],
+        up=up,
         booked_failures=host.booked,
     )
 
