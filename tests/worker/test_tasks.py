@@ -215,6 +215,27 @@ def test_a_task_over_its_disk_is_killed(
     assert (result["outcome"], result["limit"]) == ("over_limit", "disk")
 
 
+WRITE = "f = open('big{}', 'wb'); f.write(bytes({} << 20)); f.flush(); import time; time.sleep(1.2)"
+
+
+def test_what_a_child_has_written_counts_once(
+    desk: ScriptedDesk, worker: Worker, tmp_path: Path
+) -> None:
+    """It is looked at before it ends, and its parent afterwards."""
+    code = f'{sys.executable} -S -c "{WRITE.format(1, 15)}"; sleep 1.2; echo fine'
+    result = run(desk, shell=code, folder=str(tmp_path), limits={"disk": 18 << 20})
+    assert (result["outcome"], result["stdout"]) == ("succeeded", "fine\n")
+
+
+def test_what_children_have_written_counts_together(
+    desk: ScriptedDesk, worker: Worker, tmp_path: Path
+) -> None:
+    write = f'{sys.executable} -S -c "{WRITE}"; '
+    code = write.format(1, 12) + write.format(2, 12) + "sleep 600"
+    result = run(desk, shell=code, folder=str(tmp_path), limits={"disk": 18 << 20})
+    assert (result["outcome"], result["limit"]) == ("over_limit", "disk")
+
+
 def test_a_missing_folder_is_the_hosts_failure(desk: ScriptedDesk, worker: Worker) -> None:
     result = run(desk, argv=["true"], folder="/no/such/folder")
     assert result["outcome"] == "host_failed" and "/no/such/folder" in result["error"]

@@ -13,6 +13,7 @@ from .ring import Slot, read_between, read_tail, remove
 from .room import ONE_CORE
 from .staging import Refused, attempt_folder, collect
 from .value import Unusable, value_of
+from .written import Written
 
 KEEP_OUTPUT = 65536
 KEEP_AT_MOST = 8 << 20  # what is left of a file that was punched
@@ -55,6 +56,7 @@ class Attempt:
         self.kill_at: Optional[float] = None
         self.progress_mark = (0, 0)  # time and size of its file when it was read last
         self.looks = 0
+        self.written: Optional[Written] = None  # if its disk is limited
         self.look_at = 0.0
 
     # ---- before -------------------------------------------------------------------------------

@@ -281,7 +281,6 @@ class Keeper:
 
     def _first_process_ended(self, attempt: Attempt, status: int, usage: Any) -> None:
         attempt.note_end(status, usage, time.monotonic_ns() // 1000, self._asked_to_end)
-        self._limits.forget(attempt)
         leftovers = tree.send_group(attempt.pid, signal.SIGKILL)
         self._orphans.ended(attempt, leftovers)
         if not leftovers and attempt.folder is None:

@@ -16,6 +16,7 @@ from . import tree
 from .attempt import Attempt
 from .ring import PUNCH_ABOVE
 from .staging import bytes_in
+from .written import Written
 
 FIRST_LOOKS = (0.05, 0.1, 0.2)
 LOOK_EVERY = 0.5
@@ -26,15 +27,13 @@ PRINTS_FAST = 32 << 20
 class Limits:
     def __init__(self, family: tree.Tree) -> None:
         self._tree = family
-        self._written: Dict[int, Dict[int, int]] = {}  # bytes by attempt and process
         self.due: Optional[float] = None  # when to look next; early does no harm
 
     def begin(self, attempt: Attempt) -> None:
         attempt.look_at = time.monotonic() + FIRST_LOOKS[0]
+        if attempt.limits.get("disk") and attempt.written is None:
+            attempt.written = Written(attempt.pid)
         self._look_by(_next_of(attempt))
-
-    def forget(self, attempt: Attempt) -> None:
-        self._written.pop(attempt.id, None)
 
     def _look_by(self, when: float) -> None:
         self.due = when if self.due is None else min(self.due, when)
@@ -58,7 +57,7 @@ class Limits:
                     parents = self._tree.look() if parents is None else parents
                     family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
                     self._look_at_memory(attempt, family)
-                    self._look_at_disk(attempt, family)
+                    self._look_at_disk(attempt, family, parents)
             self._look_by(_next_of(attempt))
 
     def end(self, attempt: Attempt, outcome: str, limit: Optional[str], grace_s: float) -> None:
@@ -102,16 +101,14 @@ class Limits:
                 self.end(attempt, "over_limit", "memory", 0)
         attempt.memory = max(attempt.memory, used)
 
-    def _look_at_disk(self, attempt: Attempt, family: List[int]) -> None:
+    def _look_at_disk(self, attempt: Attempt, family: List[int], parents: Dict[int, int]) -> None:
         limit = attempt.limits.get("disk")
-        if not limit:
+        if not limit or attempt.written is None:
             return
         if attempt.folder is not None:
             used = bytes_in(attempt.folder)
         else:
-            written = self._written.setdefault(attempt.id, {})
-            written.update((pid, tree.written(pid)) for pid in family)
-            used = sum(written.values())
+            used = attempt.written.look(family, parents)
         if used > limit:
             self.end(attempt, "over_limit", "disk", 0)
 

@@ -119,6 +119,12 @@ def parent_of(pid: int) -> Optional[int]:
     return None if fields is None else int(fields[1])
 
 
+def born(pid: int) -> int:
+    """In ticks since the machine's start; 0 when it is gone. With its number it is one process."""
+    fields = _stat(pid)
+    return 0 if fields is None else int(fields[19])
+
+
 def cpu_us(pid: int) -> int:
     """Used so far, with children already waited for."""
     fields = _stat(pid)
