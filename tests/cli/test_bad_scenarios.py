@@ -60,6 +60,16 @@ BAD = [
     (LAW, '0\ndown = "1h"', 5, "pools.spot.up is always 0: no task would ever end", "some time"),
     (LAW, f"{NONE}\ndown = {NONE}", 6,
      "pools.spot.up and pools.spot.down may both be 0", "at_least = 1"),
+    (LAW, '{ law = "weibull", shape = 0.02, scale = "1h" }', 5,
+     "pools.spot.up: this weibull law reaches 2.39e+69 s, beyond all time", "a higher shape"),
+    ('"1m"', '{ law = "lognormal", mu = 0, sigma = 20 }', 8,
+     "bags.b.length: this lognormal law reaches 1.25e+52 s, beyond all time", "less mean, sd,"),
+    (POOL, f'{POOL}offset = {{ law = "lognormal", mu = 0, sigma = 20 }}\n', 5,
+     "pools.spot.offset: this lognormal law reaches 1.25e+52 s", "less mean, sd, sigma"),
+    (POOL, f'{POOL}speed = {{ law = "lognormal", mu = 0, sigma = 300 }}\n', 5,
+     "pools.spot.speed: this lognormal law reaches beyond all numbers", "less mean, sd, sigma"),
+    (END, f'{END}arrivals = {{ process = "poisson", rate = 1e-300 }}\n', 9,
+     "this exponential law reaches 2.07e+301 s, beyond all time", "write it as in"),
     (POOL, f"{POOL}returns = 2\n", 5, "pools.spot.returns is 2", "between 0 and 1"),
     (POOL, f'{POOL}detection = "told"\n', 5, "is 'told'", '"reported" or "silent"'),
     (POOL, f'{POOL}price = "1 USD/h"\n', 5, "come by themselves cost nothing", "max = 2"),
@@ -257,3 +267,14 @@ def test_a_bad_site_network_or_file_is_refused(
     said = refused(tmp_path, "s.toml")
     assert said.startswith(f"tailrace: s.toml:{line}: ")
     assert message in said.splitlines()[0] and remedy in said.partition("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("more", "line"), [("bag/1/lengths,0,1e300", "e.csv:2: value is 1e300"),
+                       ("bag/1/lengths,0,60\nstartup/spot,0,5e12", "e.csv:3: value is 5e12")],
+)  # fmt: skip
+def test_an_event_beyond_all_time_is_refused(tmp_path: Path, more: str, line: str) -> None:
+    (tmp_path / "s.toml").write_text(GOOD)
+    (tmp_path / "e.csv").write_text(f"what,number,value\n{more}\n")
+    said = refused(tmp_path, "s.toml", "--events", "e.csv")
+    assert line in said and "nothing here may be beyond 146,000 years" in said

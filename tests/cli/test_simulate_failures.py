@@ -7,6 +7,17 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import ask
 
+from tailrace.simulation import patience, world
+
+NOWHERE = """
+[pools.p]
+machines = 2
+up = { law = "exponential", mean = "30s" }
+down = "1m"
+[bags.b]
+tasks = 3
+length = "15m"
+"""
 FRAIL = """
 [pools.p]
 machines = 1
@@ -82,6 +93,51 @@ def test_tasks_on_machines_that_stand_still_are_told_as_such(tmp_path: Path) -> 
     told = ask(tmp_path, "simulate", "still.toml", "--seeds", "1").out
     assert "warning: 3 tasks without a result in 1 of 1 run: " in told
     assert "their attempts are out, on machines that stand still" in told
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (["bags.b.retries.lost=1000000000"], "sendings in a row brought no result"),
+        (['pools.p.notice="1s"'], "sendings in a row brought no result"),
+        (
+            ["bags.b.checkpoint.every=10m", "bags.b.retries.lost=1000000000"],
+            "no task ended in 0.01",
+        ),
+    ],
+)
+def test_a_run_that_gets_nowhere_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], why: str
+) -> None:
+    """Not refused, since by their law machines may live long enough, in some million years."""
+    monkeypatch.setattr(world, "LOOK", 1000)
+    monkeypatch.setattr(patience, "SENDINGS", 500)
+    monkeypatch.setattr(patience, "YEARS", 0.01)
+    (tmp_path / "s.toml").write_text(NOWHERE)
+    sets = [word for one in more for word in ("--set", one)]
+    words = ("simulate", "s.toml", "--seeds", "1", "-j", "1", "--json", *sets)
+    (told,) = ask(tmp_path, *words).json[0]["unfinished"]
+    assert why in told
+
+
+def test_a_run_that_comes_to_the_end_of_time_says_so(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        "[pools.p]\nmachines = 2\n[bags.b]\nlengths = [60, 4e12, 4e12]\n"
+    )
+    words = (
+        "simulate",
+        "s.toml",
+        "--seeds",
+        "1",
+        "-j",
+        "1",
+        "--json",
+        "--set",
+        "pools.p.slope=1.2",
+    )
+    (found,) = ask(tmp_path, *words).json
+    assert found["runs"][0]["tasks_done"] == 1 and found["left"] == [2]
+    assert "time came to its end" in str(found["unfinished"])
 
 
 def test_only_runs_that_finished_have_a_makespan(tmp_path: Path) -> None:

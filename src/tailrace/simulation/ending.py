@@ -17,6 +17,8 @@ def unfinished(world: World, stop: Stop) -> str:
     """Empty: it ended as it should."""
     if stop is Stop.TIME or left(world) <= 0:
         return ""
+    if world.given_up:
+        return world.given_up
     held = [bag for bag in world.scheduler.state.bags.values() if bag.phase in HELD]
     if held:
         return f"bag {held[0].terms.name} was {held[0].phase}: {held[0].why}"

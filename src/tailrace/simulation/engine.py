@@ -104,10 +104,11 @@ class Engine:
         when: Callable[[], bool] | None = None,
     ) -> Stop:
         """Let things happen, up to and including the time `until`, for so many events at most, or
-        until the condition holds after one. It may be called again to go on."""
+        until the condition holds after one. It may be called again to go on. What would happen at
+        `NEVER` does not."""
         if events is not None and events <= 0:
             return Stop.COUNT
-        end = NEVER if until is None else until
+        end = NEVER - 1 if until is None else until
         self._runs, self._asked = True, False
         try:
             why = self._loop(end, -1 if events is None else events, when)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tailrace.bag.tables import Table, meant
 from tailrace.simulation.drawn import HEAD, Events
+from tailrace.simulation.laws.extent import LONGEST_S
 from tailrace.simulation.samples import Cell, read_columns
 
 # Family of names: what stands second in them.
@@ -46,6 +47,8 @@ def _amount(cell: Cell, name: str) -> float:
     value = cell.number()
     if value < 0:
         raise cell.bad(f"is {cell.text}", "nothing here may be negative")
+    if value > LONGEST_S and not name.endswith(("/input", "/output")):
+        raise cell.bad(f"is {cell.text}", "nothing here may be beyond 146,000 years, in seconds")
     if value == 0 and name.startswith(("speed/", "spread/")):
         raise cell.bad(f"is {cell.text}", "such a machine would never do anything")
     return value

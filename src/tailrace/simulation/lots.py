@@ -20,6 +20,7 @@ from tailrace.errors import BadInput
 from tailrace.simulation.arrivals import Arrivals, Listed
 from tailrace.simulation.keys import place_of, read_count, read_law_of
 from tailrace.simulation.laws import Law
+from tailrace.simulation.laws.extent import LONGEST_S
 from tailrace.simulation.laws.reading import Place, seconds
 from tailrace.simulation.samples import Cell, read_columns, read_samples
 from tailrace.simulation.swf import Swf, read_swf
@@ -107,6 +108,8 @@ def _length(cell: Cell) -> float:
     length = cell.number()
     if length < 0:
         raise cell.bad(f"is {cell.text}", "a task cannot be shorter than nothing")
+    if length > LONGEST_S:
+        raise cell.bad(f"is {cell.text}", "a task takes no longer than 146,000 years, in seconds")
     return length
 
 

@@ -52,7 +52,7 @@ from tailrace.simulation.keys import (
     some_time,
 )
 from tailrace.simulation.laws import Constant
-from tailrace.simulation.laws.reading import Place, number
+from tailrace.simulation.laws.reading import Place, number, signed_seconds
 from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
 from tailrace.simulation.reach import check_reach
@@ -254,7 +254,7 @@ def _pays(table: Table, *, priced: bool) -> Pays:
 
 def _type(table: Table, place: Place) -> MachineType:
     slope = table.read("slope", number, 1.0)
-    offset = read_law_of(table, "offset", place, Constant(0.0), number)
+    offset = read_law_of(table, "offset", place, Constant(0.0), signed_seconds)
     noise = read_law_of(table, "noise", place, Constant(1.0), number)
     spread = read_law_of(table, "spread", place, Constant(1.0), number)
     with table.origin.at(*table.path, "slope"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tailrace.scheduler.events import BagSubmitted, TasksArrived
 from tailrace.scheduler.strategies import matching
-from tailrace.simulation.draws import Streams
+from tailrace.simulation.draws import Streams, microseconds
 from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.failing import task_lengths
 from tailrace.simulation.record import Record
@@ -43,7 +43,8 @@ class Submissions:
         workload = Workload(lengths, types, streams)
         works = {}
         for name in types:
-            us = np.maximum(np.rint(workload.seconds(name) * 1e6), 1).astype(np.int64)
+            with np.errstate(over="ignore"):  # a long task with a large factor
+                us = np.maximum(microseconds(workload.seconds(name)), 1)
             works[name] = array("q", us.tobytes())
         return works
 

@@ -27,6 +27,7 @@ from tailrace.simulation.leasing import Leasing
 from tailrace.simulation.luggage import luggage_of
 from tailrace.simulation.machinery import Machinery, Staging
 from tailrace.simulation.network import Link
+from tailrace.simulation.patience import END_OF_TIME, LOOK, Patience
 from tailrace.simulation.population import Population
 from tailrace.simulation.scenario import Machines, Scenario
 from tailrace.simulation.storage import Storage
@@ -58,6 +59,7 @@ class World:
         self._resting: dict[int, None] = {}  # bags that were paused, or stopped by their budget
         self._looks = False  # now and then, whether anything is left to do
         self._nothing_left = False  # for any machine that there is or will be
+        self.given_up = ""  # why the run ended without any prospect
         self._between = between(scenario.events, book)
         self._furnish(Streams(seed, self._between))
         if watch is not None:
@@ -188,5 +190,12 @@ class World:
 
     def run(self) -> Stop:
         """Until all tasks have their result, or as the scenario says."""
-        why = self.engine.run(until=self.scenario.stop.time_us)
-        return Stop.EMPTY if self._nothing_left else why
+        until, bags = self.scenario.stop.time_us, self.scenario.bags
+        patience = Patience(self.records, saves=any(tasks.files.saving for tasks in bags))
+        while (why := self.engine.run(until, LOOK)) is Stop.COUNT:
+            if until is None and (lost := patience.lost(self.engine.now)):
+                self.given_up = lost
+                return Stop.EMPTY
+        if why is Stop.TIME and until is None:
+            self.given_up = END_OF_TIME
+        return Stop.EMPTY if self.given_up or self._nothing_left else why

@@ -22,6 +22,7 @@ from tailrace.simulation.arrivals.process import (
     with_night,
 )
 from tailrace.simulation.laws import Law
+from tailrace.simulation.laws.extent import check_extent
 from tailrace.simulation.laws.reading import Place, above, number, per_second, read_law, seconds
 
 EXAMPLES = {
@@ -69,7 +70,9 @@ def _poisson(table: Table, place: Place) -> Arrivals:
     rate = table.read("rate", per_second, None)
     if (every is None) == (rate is None):
         raise ValueError("a Poisson process takes either every or rate")
-    return poisson(every if every is not None else 1 / float(rate or 0))
+    found = poisson(every if every is not None else 1 / float(rate or 0))
+    check_extent(found.gaps, times=True)
+    return found
 
 
 def _uniform(table: Table, place: Place) -> Arrivals:

@@ -21,6 +21,7 @@ from tailrace.errors import BadInput
 from tailrace.quantities import SECOND, Written, duration_us
 from tailrace.simulation.laws.changed import Changed
 from tailrace.simulation.laws.empirical import Empirical
+from tailrace.simulation.laws.extent import check_extent
 from tailrace.simulation.laws.families import (
     Constant,
     Exponential,
@@ -63,6 +64,11 @@ class Form(NamedTuple):
 def seconds(written: Written) -> float:
     """A duration: `"5h"`, `90`."""
     return duration_us(written) / SECOND
+
+
+def signed_seconds(written: Written) -> float:
+    """A number of seconds, also below zero."""
+    return number(written)
 
 
 def number(written: Written) -> float:
@@ -179,13 +185,24 @@ def read_law(value: Any, place: Place, unit: Unit = seconds) -> Law:
     """The law a scenario names; `unit` reads its quantities, `number` where no time is meant."""
     if not isinstance(value, dict):
         with _remedy(f"{_example('constant', unit)} or {_example('exponential', unit)}"):
-            return Constant(_quantity(value, place, unit))
+            return _within(Constant(_quantity(value, place, unit)), place, unit)
     table = Table(value, place.origin, place.path)
     name = _name(table, place)
     with _remedy(_example(name, unit)), place.origin.at(*place.path):
         law = _named(name, table, place, unit)
         law = _changed(law, table, unit)
     table.finish()
+    return _within(law, place, unit)
+
+
+def _within(law: Law, place: Place, unit: Unit) -> Law:
+    try:
+        check_extent(law, times=unit in (seconds, signed_seconds))
+    except ValueError as fault:
+        remedy = (
+            "write one that is narrower: with less mean, sd, sigma or factor, or a higher shape"
+        )
+        raise place.bad(f"{label(place.path)}: {fault}", remedy) from None
     return law
 
 
