@@ -203,6 +203,12 @@ FAULTS = {
     "infinite need": (SWEEP + "[needs]\ngpus = inf\n", 5, "no machine has", ""),
     "need as a truth": (SWEEP + "[needs]\ngpus = true\n", 5, "needs.gpus is true", "amount"),
     "limit of nothing": (SWEEP + "[limits]\ntime = 0\n", 5, "leaves nothing", ""),
+    "retries of no kind": (
+        'retries = "many"\n' + SWEEP,
+        1,
+        "whole number, or a table by outcome",
+        "retries = 2",
+    ),
     "negative retries": ("retries = -1\n" + SWEEP, 1, "-1", "from 0"),
     "growth without a limit": (
         'on_over_limit = {memory = "x2"}\n' + SWEEP,

@@ -19,7 +19,15 @@ COMMAND = 'command = "x {a} {b}"\n'
 
 @pytest.mark.parametrize(
     "target",
-    ["r/{a}/{b}.csv", "{b}_{a}", "r/{index}", "{index}/{a}", "{a:05d}/{b:04d}", "{bag}/{a}.{b}"],
+    [
+        "r/{a}/{b}.csv",
+        "r/{a}-{b}.csv",
+        "{b}_{a}",
+        "r/{index}",
+        "{index}/{a}",
+        "{a:05d}/{b:04d}",
+        "{bag}/{a}.{b}",
+    ],
 )
 def test_ten_million_targets_are_told_apart_without_making_them(
     load: Load, target: str, monkeypatch: pytest.MonkeyPatch

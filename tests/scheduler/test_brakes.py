@@ -122,6 +122,23 @@ def test_max_failures_pauses_the_bag_when_so_many_tasks_have_failed() -> None:
     assert paused(stage) == ["3 tasks failed, max_failures is 3"]
 
 
+def test_who_resumes_a_bag_has_forgiven_what_failed_before() -> None:
+    stage = Stage()
+    stage.host("a")
+    bag = stage.submit(50, retries=NONE, max_failures=3)
+    for number in range(3):
+        (one,) = stage.offer("a")
+        stage.fail(one, exit=number + 1)
+    stage.change(bag, Change.RESUME)
+    stage.restart()
+    stage.back("a")
+    for number in range(3):
+        assert stage.phase(bag) == "running"
+        (one,) = stage.offer("a")
+        stage.fail(one, exit=number + 1)
+    assert paused(stage)[1:] == ["3 tasks failed since it was resumed, max_failures is 3"]
+
+
 def test_a_braked_bag_goes_on_when_it_is_resumed_with_a_new_trial() -> None:
     stage = Stage()
     stage.host("a", cores=4)

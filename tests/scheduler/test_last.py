@@ -141,3 +141,15 @@ def test_it_is_never_replicated(name: str) -> None:
 
 def stage_assign(stage: Stage, attempt: int) -> Any:
     return next(one for one in assigned(stage.all) if one.attempt == attempt)
+
+
+def test_a_strategy_that_had_its_end_stays_away_also_after_a_restart() -> None:
+    """All others had their result; one of them is tried again."""
+    stage = staged(retries=ONCE, replication=Strategy("ntdmr"))
+    for one in stage.offer("a"):
+        stage.fail(one)
+    (last,) = stage.offer("a")
+    stage.change(1, Change.RETRY, 0)
+    assert stage.scheduler.state.bags[1].replication is None
+    stage.restart()
+    assert stage.scheduler.state.bags[1].replication is None

@@ -99,11 +99,17 @@ def _letters(sweep: Sweep, field: Field) -> frozenset[str] | None:
     """All characters the texts of a field may hold; None: not known."""
     place = sweep.place_of(field.name)
     if field == Field("index"):
-        return _WHOLE
+        return _WHOLE - {"-"}
     if place and isinstance(place.column, Range) and not field.spec:
-        return _WHOLE if place.column.whole else _NUMBER
+        known = _WHOLE if place.column.whole else _NUMBER
+        return known if _is_below_0(place.column) or not place.column.whole else known - {"-"}
     texts = None if place is None else _texts(place, field)
     return None if texts is None else frozenset("".join(texts))
+
+
+def _is_below_0(column: Range) -> bool:
+    read = column.reader()
+    return min(read(0), read(column.count - 1)) < 0  # type: ignore[operator]
 
 
 def _texts(place: Place, field: Field) -> list[str] | None:
@@ -151,7 +157,7 @@ def _compare(bag: Bag, targets: list[Template]) -> None:
         raise BadInput(
             f"{targets[0].text!r} does not tell {bag.blocks.count:,} tasks apart, "
             "as far as can be seen",
-            remedy=f"name each parameter, with / between, or {{index}}{_hint(bag, targets[0])}",
+            remedy=f"put / between its placeholders, or use {{index}}{_hint(bag, targets[0])}",
         )
     seen: dict[str, int] = {}
     for index, target, template in _targets(bag, targets):

@@ -146,8 +146,13 @@ def _limits(table: Table) -> Limits:
 
 
 def _retries(table: Table) -> Retries:
-    if isinstance(table.peek("retries"), int):
+    given = table.peek("retries")
+    if isinstance(given, int):
         return Retries(task_failed=_count(table, "retries", 0) or 0)
+    if given is not None and not isinstance(given, dict):
+        remedy = "write retries = 2, or by outcome: retries = { task_failed = 2, lost = 5 }"
+        message = f"retries is {said(given)}, but should be a whole number, or a table by outcome"
+        raise table.bad("retries", message, remedy)
     inner = table.table("retries")
     fields = {key: _count(inner, key, 0) for key in Retries.__struct_fields__}
     inner.finish()

@@ -55,6 +55,7 @@ _OPTIONS = """
 # outputs published from there. Declaring inputs or outputs means "staged".
 #files = "staged"
 #inputs = []
+#outputs = {"out.csv" = "results/{index}.csv"}
 
 # May two attempts of one task run at once? Only if they do not write to the same files.
 #repeatable = true
@@ -105,6 +106,7 @@ _TABLES = """
 # How often each outcome is forgiven; a machine taken away never counts.
 #[retries]
 #task_failed = 1
+#over_limit = 0
 #host_failed = 5
 #lost = 5
 #expired = 3

@@ -87,6 +87,8 @@ def line(progress: Progress, now_us: int) -> str:
     parts += [money(*row) for row in progress.money]
     if progress.phase != "running":
         parts.append(progress.phase + (f": {progress.why}" if progress.why else ""))
+    if progress.trouble:
+        parts.append(progress.trouble)
     return f"{progress.name}: " + ", ".join(parts)
 
 

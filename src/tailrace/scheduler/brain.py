@@ -198,7 +198,7 @@ def resume(state: State, bag: Bag) -> None:
     """Brakes are released, kinds of hosts tried anew."""
     if bag.runs or (bag.phase is BagPhase.FINISHED and bag.done.count == bag.terms.count):
         return
-    bag.like_count = 0
+    bag.like_count, bag.forgiven = 0, bag.failed.count
     bag.trials.clear()
     bag.doubts.clear()
     bag.phase, bag.why, bag.ended_us = BagPhase.RUNNING, "", None

@@ -87,9 +87,11 @@ def failed_how(event: Ended) -> str:
 
 
 def note_failed_task(state: State, bag: Bag) -> None:
-    most = bag.terms.max_failures
-    if most is not None and bag.failed.count >= most:
-        pull(state, bag, f"{bag.failed.count} tasks failed, max_failures is {most}")
+    """Counted anew by whoever resumes it: he has seen those before."""
+    most, found = bag.terms.max_failures, bag.failed.count - bag.forgiven
+    if most is not None and found >= most:
+        since = " since it was resumed" if bag.forgiven else ""
+        pull(state, bag, f"{found} tasks failed{since}, max_failures is {most}")
 
 
 def pull(state: State, bag: Bag, why: str) -> None:

@@ -282,6 +282,9 @@ def _open_again(state: State, bag: Bag, index: int, why: str) -> None:
     bag.take_out()
     if bag.failed.size:
         bag.failed.remove(index)
+    if bag.forgiven > bag.failed.count:
+        bag.forgiven = bag.failed.count
+        state.out.append(Remember(bag.row()))
     bag.done.remove(index)
     state.out.append(Reopen(bag.id, index))
     trouble = bag.troubles[index] = Trouble()

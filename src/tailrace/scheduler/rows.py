@@ -32,6 +32,7 @@ class BagRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     tail_hosts: int = 0  # unreliable hosts there were then
     taken: int = 0  # tasks whose results came from earlier bags
     added: tuple[int, ...] = ()  # of its tasks, how many came later, each time
+    forgiven: int = 0  # of its failed tasks: those from before it was last resumed
 
 
 class Failure(msgspec.Struct, frozen=True, array_like=True):

@@ -114,7 +114,8 @@ class Doubt:
 
 class Bag:
     __slots__ = (
-        "added", "asks", "done", "doubts", "ended_us", "failed", "fresh", "given_back", "hosts",
+        "added", "asks", "done", "doubts", "ended_us", "failed", "forgiven", "fresh",
+        "given_back", "hosts",
         "id", "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
         "matching", "order", "out", "owed", "paid", "phase", "queued", "replication", "requeue",
         "round_open", "round_us", "short", "slots", "submitted_us", "tail_hosts", "tail_us",
@@ -141,6 +142,7 @@ class Bag:
         self.order: Order = order_of(terms.count, seed, numbers, added, last=terms.last)
         self.taken = row.taken
         self.added = row.added
+        self.forgiven = row.forgiven
         self.matching: Matching  # both are given by `strategies`
         self.replication: Replication | None = None
         self.round_open = not terms.round_us  # its tasks may be matched now
@@ -218,7 +220,7 @@ class Bag:
     def row(self) -> BagRow:
         return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us,
                       self.arrived, self.tail_us, self.tail_hosts, self.taken,
-                      self.added)  # fmt: skip
+                      self.added, self.forgiven)  # fmt: skip
 
     @property
     def arrived(self) -> int | None:

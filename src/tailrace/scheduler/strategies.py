@@ -10,7 +10,6 @@ from typing import Any
 from tailrace.bag.tables import meant
 from tailrace.bag.terms import Strategy
 from tailrace.errors import BadInput
-from tailrace.scheduler.dispatch import others_are_done
 from tailrace.scheduler.matching.fastest import Fastest, LongestToFastest, ShortestToFastest
 from tailrace.scheduler.matching.fcfs import FirstCome, RandomMachine
 from tailrace.scheduler.matching.matching import Matching
@@ -46,8 +45,8 @@ def replication(strategy: Strategy) -> Replication:
 
 def equip(bag: Bag) -> None:
     bag.matching = matching(bag.terms.matching)
-    if bag.terms.replication is not None and not (bag.terms.last and others_are_done(bag)):
-        bag.replication = replication(bag.terms.replication)
+    if bag.terms.replication is not None and not (bag.terms.last and bag.arrived is None):
+        bag.replication = replication(bag.terms.replication)  # until its last task is called
 
 
 def admit(family: str, strategy: Strategy) -> str:

@@ -39,9 +39,10 @@ class Lock:
             _close_to_others(folder)
             self._file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise StoreError(
-                f"{folder}: {error.strerror}", remedy="Runs are kept there: make it writable."
-            ) from error
+            remedy = "Runs are kept there: make it writable."
+            if isinstance(error, FileExistsError):
+                remedy = "Runs are kept in a folder of that name: move this file away."
+            raise StoreError(f"{folder}: {error.strerror}", remedy=remedy) from error
         if not self._taken():
             os.close(self._file)
             raise busy(folder)

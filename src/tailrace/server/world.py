@@ -336,7 +336,8 @@ class World:
         now = self.loop.time()
         self._failing_since = self._failing_since or now
         if now - self._failing_since > GIVE_UP_S:
-            self._die(StoreError(f"{self.store.path}: {self.trouble}"))
+            remedy = "Nothing is lost: free some space if the disk is full, then resume the bag."
+            self._die(StoreError(f"{self.store.path}: {self.trouble}", remedy=remedy))
         else:
             self.loop.call_later(TRY_AGAIN_S, self._rise)
 
