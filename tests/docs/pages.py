@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 80
+PATIENCE_S = 300
 _MARK = "\x01tailrace-docs\x01"
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.M | re.S
