@@ -160,3 +160,15 @@ def test_a_budget_that_binds_nothing_is_told(tmp_path: Path) -> None:
     assert "machines are paid in EUR" in other.err
     assert "Give the budget in EUR" in other.err and other.out == ""
     assert "bind" not in tailrace(tmp_path, *run, TAILRACE_PRICE="1 USD/h").err
+
+
+def test_the_report_begins_with_what_the_run_ends_with(tmp_path: Path) -> None:
+    text = 'command = "sleep 0.3; exit {x}"\nparameters = {x = [0, 3]}\ndeadline = "100ms"\n'
+    (tmp_path / "bag.toml").write_text(text)
+    told = tailrace(tmp_path, "run", "--report")
+    assert told.code == 1
+    headline = told.out.splitlines()[0]
+    assert "1 of 2 tasks succeeded, 1 failed, in " in headline
+    assert ", its deadline missed by " in headline
+    (page,) = (tmp_path / ".tailrace/reports").glob("*.html")
+    assert f">{headline}<" in page.read_text()

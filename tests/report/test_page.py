@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from tailrace.bag.outcome import Outcome
 from tailrace.report.page import headline, page, write_report
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
-from tailrace.report.summary import summarise
 
 from .runs import S, a_run
 
@@ -117,7 +116,7 @@ def test_the_headline_says_how_it_went() -> None:
     done = Record(
         bag=1,
         name="b",
-        state="done",
+        state="finished",
         count=1200,
         submitted_us=0,
         started_us=0,
@@ -128,14 +127,14 @@ def test_the_headline_says_how_it_went() -> None:
         failed=20,
         attempts=[_attempt("a", 0), _attempt("b", 1)],
     )
-    assert headline(done, summarise(done)) == (
-        "1,200 tasks: 1,180 succeeded, 20 failed, in 3 min 12 s on 2 hosts; cost 0"
+    assert headline(done) == "b: 1,180 of 1,200 tasks succeeded, 20 failed, in 3 min 12 s"
+    late = msgspec.structs.replace(done, deadline_us=100 * S, taken=3)
+    assert headline(late) == (
+        "b: 1,180 of 1,200 tasks succeeded (3 before), 20 failed, in 3 min 12 s, "
+        "its deadline missed by 1 min 32 s"
     )
-    half = msgspec.structs.replace(done, ended_us=None, done=500, succeeded=480)
-    assert headline(half, summarise(half)) == (
-        "1,200 tasks: 480 succeeded, 20 failed, 700 left (2 sent), 3 min 20 s so far on 2 hosts; "
-        "cost 0"
-    )
+    half = msgspec.structs.replace(done, ended_us=None, succeeded=480, state="paused", reason="why")
+    assert headline(half) == "b: 480 of 1,200 tasks succeeded, 20 failed; paused: why"
 
 
 def _attempt(host: str, index: int) -> AttemptRecord:

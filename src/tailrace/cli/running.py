@@ -43,6 +43,7 @@ class Ended(msgspec.Struct, frozen=True):
     took_s: float
     failures: list[str]
     alone: bool  # the only bag of its folder, so that it need not be named
+    deadline_us: int | None  # from its submission on
     stopped: list[BagFacts]  # other bags that ran here and were interrupted with it
 
 
@@ -72,11 +73,13 @@ class Running:
                 await asyncio.wait([watcher])  # a fault of the view decides nothing
             facts = await self._read(lambda link: reading.bag(link, self._bag))
             unpublished = list(server.world.porter.failed.values())
+            row = await self._read(lambda link: reading.bag_row(link, self._bag))
             alone = await self._read(lambda _: server.world.store.next_bag() == 2)
             stopped = await self._read(lambda link: [reading.bag(link, n) for n in self._stopped])
         code = self._code(facts, unpublished)
         took_s = time.monotonic() - began
-        return Ended(facts, code, unpublished, took_s, self._failures, alone, stopped)
+        deadline = row.terms.deadline_us
+        return Ended(facts, code, unpublished, took_s, self._failures, alone, deadline, stopped)
 
     def _code(self, facts: BagFacts, unpublished: list[str]) -> Exit:
         if self._interrupts:

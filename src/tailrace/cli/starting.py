@@ -27,7 +27,8 @@ from tailrace.errors import Exit, StoreBusy
 from tailrace.pools.budget import paid_in, unbound
 from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
-from tailrace.report.words import count, duration
+from tailrace.report.headline import Headline
+from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.command_pool import AnyPool
 from tailrace.server.embedded import Embedded
@@ -306,13 +307,18 @@ def _mended(phase: str) -> str:
 
 def _headline(ended: Ended) -> str:
     facts = ended.facts
-    text = f"{facts.name}: {facts.succeeded:,} of {count(facts.count, 'task')} succeeded"
-    if facts.taken:
-        text += f" ({facts.taken:,} before)"
-    if facts.failed:
-        text += f", {facts.failed:,} failed"
-    if facts.ended_us is not None:
-        text += f", in {duration(facts.ended_us - facts.submitted_us)}"
-    if facts.phase != BagPhase.FINISHED:
-        text += f"; {facts.phase}" + (f": {facts.why}" if facts.why else "")
-    return text
+    return str(
+        Headline(
+            name=facts.name,
+            count=facts.count,
+            succeeded=facts.succeeded,
+            taken=facts.taken,
+            failed=facts.failed,
+            state=facts.phase,
+            why=facts.why,
+            submitted_us=facts.submitted_us,
+            ended_us=facts.ended_us,
+            now_us=facts.last_us,
+            deadline_us=ended.deadline_us,
+        )
+    )

@@ -10,6 +10,7 @@ from tailrace.quantities import show_size
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup
 from tailrace.report.figures import Figure, figures
+from tailrace.report.headline import Headline
 from tailrace.report.html import Html, html, join, table, tag
 from tailrace.report.record import LeaseRecord, Record
 from tailrace.report.summary import HostSummary, Spread, Summary, summarise_timeline
@@ -38,7 +39,7 @@ def page(record: Record) -> str:
     summary = summarise_timeline(timeline)
     body = join(
         [
-            _head(record, summary),
+            _head(record),
             _numbers(record, summary),
             _failures(summary),
             join(_figure(figure) for figure in figures(timeline)),
@@ -59,21 +60,25 @@ def page(record: Record) -> str:
     )
 
 
-def headline(record: Record, summary: Summary) -> str:
-    """How it went, in one sentence; the terminal ends a run with the same one."""
-    parts = [f"{summary.succeeded:,} succeeded", f"{summary.failed:,} failed"]
-    if summary.left:
-        live = f" ({summary.live:,} sent)" if summary.live else ""
-        parts.append(f"{summary.left:,} {'left' if not summary.finished else 'not done'}{live}")
-    time = words.duration(summary.makespan_us)
-    took = f"in {time}" if summary.finished else f"{time} so far"
-    where = f" on {words.count(summary.hosts_used, 'host')}" if summary.hosts_used else ""
-    cost = words.money(summary.cost)
-    return f"{words.count(record.count, 'task')}: {', '.join(parts)}, {took}{where}; cost {cost}"
+def headline(record: Record) -> str:
+    return str(
+        Headline(
+            name=record.name or f"bag {record.bag}",
+            count=record.count,
+            succeeded=record.succeeded,
+            taken=record.taken,
+            failed=record.failed,
+            state=record.state,
+            why=record.reason,
+            submitted_us=record.submitted_us,
+            ended_us=record.ended_us,
+            now_us=record.now_us,
+            deadline_us=record.deadline_us,
+        )
+    )
 
 
-def _head(record: Record, summary: Summary) -> Html:
-    reason = tag("p", record.reason, cls="reason") if record.reason else Html("")
+def _head(record: Record) -> Html:
     line = (
         f"Bag {record.bag}, {record.state}; submitted {words.moment(record.submitted_us)}, "
         f"as of {words.moment(record.now_us)}"
@@ -81,10 +86,9 @@ def _head(record: Record, summary: Summary) -> Html:
     return tag(
         "header",
         tag("h1", record.name or f"bag {record.bag}"),
-        tag("p", headline(record, summary), cls="headline"),
+        tag("p", headline(record), cls="headline"),
         _bar(record),
         tag("p", line, cls="soft"),
-        reason,
     )
 
 
@@ -112,6 +116,9 @@ def _numbers(record: Record, summary: Summary) -> Html:
         ("attempts", f"{summary.attempts:,}"),
         ("cost", words.money(summary.cost)),
     ]
+    if summary.left:
+        live = f" ({summary.live:,} sent)" if summary.live else ""
+        rows.append(("not done", f"{summary.left:,}{live}"))
     if record.budget:
         rows.append(("budget", words.money(record.budget)))
     if record.deadline_us is not None:

@@ -91,6 +91,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     now_us: int
     done: int = 0
     succeeded: int = 0
+    #: Of these, from earlier bags.
+    taken: int = 0
     failed: int = 0
     #: Micro-units by currency, as in the bag's terms; empty when there is none.
     budget: dict[str, int] = msgspec.field(default_factory=dict)

@@ -54,6 +54,7 @@ def record(link: Link, bag: int, now_us: int | None = None) -> Record:
         now_us=now,
         done=facts.done,
         succeeded=facts.succeeded,
+        taken=facts.taken,
         failed=facts.failed,
         budget=dict(row.terms.budget),
         deadline_us=row.terms.deadline_us,
