@@ -215,6 +215,13 @@ def test_many_results_need_little_memory(tmp_path: Any, kind: str) -> None:
     assert peak < 15_000_000
 
 
+def test_what_came_out_stands_before_how_it_came_whatever_else_is_told() -> None:
+    fields = {"params": {"p": 1}, "value": {"y": 2}, "host": "h", "cost": {"USD": 0.5}}
+    taken = plain(0, from_bag=1, run_s=1.0, attempts=2, **fields)
+    head = shown([taken, plain(1, attempts=1, **fields)]).splitlines()[0].split()
+    assert head == ["task", "p", "y", "outcome", "run", "attempts", "host", "cost.USD", "from_bag"]
+
+
 def test_a_long_table_shows_both_ends_and_says_how_many_are_between() -> None:
     text = shown(plain(i, params={"a": i}) for i in range(1000))
     assert "… 970 more, use --all" in text

@@ -88,8 +88,8 @@ def _columns(shown: list[Result]) -> list[tuple[str, list[Any]]]:
     rows = [found.row(result) for result in shown]
     plain = [(name, [row[i] for row in rows]) for i, name in enumerate(found.names)]
     columns = [c for c in plain if c[0] == "task" or (c[0] not in skip and _says(*c))]
-    front = sum(name not in ("exit", "attempts", "host") for name, _ in columns)
-    front -= sum(name.startswith("cost.") for name, _ in columns)
+    ahead = set(found.names[: found.names.index("outcome")])
+    front = sum(name in ahead for name, _ in columns)
     columns[front:front] = [
         *_last_lines(shown),
         ("outcome", [_outcome(result) for result in shown]),
