@@ -172,3 +172,14 @@ def test_the_report_begins_with_what_the_run_ends_with(tmp_path: Path) -> None:
     assert ", its deadline missed by " in headline
     (page,) = (tmp_path / ".tailrace/reports").glob("*.html")
     assert f">{headline}<" in page.read_text()
+
+
+def test_the_demo_does_all_again(tmp_path: Path) -> None:
+    folder = tmp_path / "tailrace-demo"
+    folder.mkdir()
+    text = 'command = "echo {x} >> done"\nparameters = {x = [1, 2]}\n'
+    (folder / "bag.toml").write_text(text)  # one that is there is left as it is
+    assert "tailrace run bag.toml`" in tailrace(tmp_path, "demo").out
+    again = tailrace(tmp_path, "demo").out
+    assert "tailrace run --again bag.toml`" in again and "2 of 2 tasks succeeded, in " in again
+    assert sorted((folder / "done").read_text().split()) == ["1", "1", "2", "2"]

@@ -24,14 +24,18 @@ def command(folder: str, quiet: bool) -> int:
     Does water find its way through a porous square? Each task draws a random square and looks.
     """
     from tailrace.bag.bagfile import load_bag_file
+    from tailrace.cli import place
     from tailrace.cli.starting import OPTIONS, start
+    from tailrace.server.whereabouts import holds_runs
 
     where = Path(folder)
+    words = "run --again" if holds_runs(place.for_run(where)) else "run"
     _write(where)
     if not quiet:
         click.echo(f"The example is in {where}/: bag.toml says what to run, percolation.py is it.")
-        click.echo(f"This is what `cd {where} && {program(where)} run bag.toml` does:\n")
-    code = start(load_bag_file(where / "bag.toml"), {**OPTIONS, "quiet": quiet, "report": True})
+        click.echo(f"This is what `cd {where} && {program(where)} {words} bag.toml` does:\n")
+    options = {**OPTIONS, "quiet": quiet, "report": True, "again": True}  # to be seen each time
+    code = start(load_bag_file(where / "bag.toml"), options)
     if not quiet:
         _show_results(where)
     return code
