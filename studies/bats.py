@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from studies.runs import Figures, Runs, over
 from studies.table import deviation, mean, table
+from studies.verdict import REFUTED as REFUTED
+from studies.verdict import Claim, all_near, apart, claims
 
 SCENARIO = "bats.toml"
 
@@ -47,7 +49,12 @@ def main(runs: Runs, folder: Path) -> str:
     head = ("case", "thesis", "its model", "ours", "deviation", "in %")
     makespans = [_makespan(name, found[name]) for name in CASES]
     costs = [_cost(name, found[name]) for name in CASES]
-    return PAGE.format(seeds=runs.seeds, makespans=table(head, makespans), costs=table(head, costs))
+    return PAGE.format(
+        seeds=runs.seeds,
+        makespans=table(head, makespans),
+        costs=table(head, costs),
+        claims=claims(*_claims(found)),
+    )
 
 
 def _makespan(name: str, found: list[Figures]) -> tuple[str, ...]:
@@ -66,6 +73,25 @@ def _apart(ours: float, paper: float) -> tuple[str, str]:
     return deviation(ours, paper), deviation(100 * ours / paper, 100)
 
 
+def _claims(found: dict[str, list[Figures]]) -> list[Claim]:
+    model, measured = [], []
+    for name, paper in PAPER.items():
+        minutes, cost = paper.makespan_min, paper.cost
+        took = over(found[name], lambda figures, of=minutes: figures["makespan_s"] / 0.6 / of)  # type: ignore[misc]
+        paid = over(found[name], lambda figures, of=cost: 100 * figures["cost_USD"] / of)  # type: ignore[misc]
+        model += [apart(took, 100, 1.0), apart(paid, 100, 1.0)]
+        measured += [apart(took, 100 * paper.measured_min / minutes, 5.0)]
+        measured += [apart(paid, 100 * paper.measured_cost / cost, 5.0)]
+    return [
+        all_near("makespan and cost are those of its model", _bound(1), model, "%"),
+        all_near("and near what the thesis measured", _bound(5), measured, "%"),
+    ]
+
+
+def _bound(percent: float) -> str:
+    return f"{percent:g} %, or twice the half width of the interval"
+
+
 PAGE = """\
 # Round robin of BaTS
 
@@ -80,6 +106,8 @@ scenario is `studies/scenarios/bats.toml`.
 The thesis measured each case once, on real machines. *Its model* is the mean of 200 repetitions in
 a small simulation by the rules of the thesis, without start-up times; that is what ours, which has
 none either, is held against.
+
+{claims}
 
 ## Makespan, in minutes
 

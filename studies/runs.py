@@ -45,7 +45,8 @@ class Runs:
         text = read_text(path, file)
         chosen = [settings.one(change) for change in (*changes, *self._small)]
         data = settings.changed(read_toml(text, file), chosen)
-        return read_scenario(data, file, text, folder or path.parent)
+        typed = {change.path: change.flag for change in chosen}
+        return read_scenario(data, file, text, folder or path.parent, typed)
 
     def _done(self, file: str, todos: list[Todo]) -> list[Figures]:
         found: dict[int, Figures] = {}

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies import availability, renewal, tornado
-from studies.__main__ import STUDIES
+from studies import availability, bats, renewal, tornado
+from studies.__main__ import STUDIES, main
 from studies.runs import SCENARIOS, Runs
 from tests.docs.pages import ROOT
 
@@ -96,6 +96,32 @@ def test_the_page_in_the_docs_is_of_this_study(name: str) -> None:
     page = (ROOT / f"docs/studies/{name.replace('_', '-')}.md").read_text()
     for words in re.split(r"\{\w+\}", importlib.import_module(f"studies.{name}").PAGE):
         assert words in page, f"run: python -m studies {name}"
+
+
+@pytest.mark.parametrize("name", ["bats", "worlds_agree"])
+def test_no_study_is_refuted_by_its_page(name: str) -> None:
+    page = (ROOT / f"docs/studies/{name.replace('_', '-')}.md").read_text()
+    study = importlib.import_module(f"studies.{name}")
+    assert study.REFUTED not in page and study.REFUTED not in study.PAGE
+
+
+@pytest.mark.parametrize(("as_much", "code"), [(1.0, 0), (1.08, 1)])
+def test_a_study_ends_well_or_not_by_its_verdict(
+    as_much: float, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Had the thesis had makespans that are longer by 8 %, it would be refuted."""
+    longer = {name: paper._replace(makespan_min=as_much * paper.makespan_min)
+              for name, paper in bats.PAPER.items()}  # fmt: skip
+    monkeypatch.setattr(bats, "PAPER", longer)
+    words = ["studies", "bats", "--seeds", "4", "-j", "1", "--folder", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", words)
+    if code:
+        with pytest.raises(SystemExit, match="refuted by what was measured: bats"):
+            main()
+    else:
+        main()
+    verdicts = [row[3] for row in rows((tmp_path / "bats.md").read_text(), "claim")]
+    assert verdicts == (["**refuted**", "holds"] if code else ["holds", "holds"])
 
 
 def test_a_study_that_lacks_its_data_leaves_its_page_alone(tmp_path: Path) -> None:

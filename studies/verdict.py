@@ -1,0 +1,45 @@
+"""What a study claims, with the bound by which it would be refuted, and whether it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from studies.table import table
+from tailrace.simulation.running import Running
+
+REFUTED = "refuted"  # the word by which a page says that its study failed
+HEAD = ("claim", "bound", "found", "")
+
+
+class Claim(NamedTuple):
+    what: str
+    bound: str
+    found: str
+    holds: bool
+
+
+class Apart(NamedTuple):
+    """How far from what was expected, and how far it may be."""
+
+    by: float
+    most: float
+
+
+def claims(*some: Claim) -> str:
+    rows = [(*one[:3], "holds" if one.holds else f"**{REFUTED}**") for one in some]
+    return table(HEAD, rows)
+
+
+def all_near(what: str, bound: str, apart: Iterable[Apart], unit: str) -> Claim:
+    """The worst of them is told: that which comes nearest to its bound, or furthest beyond."""
+    worst = max(apart, key=lambda one: one.by / one.most)
+    found = f"at worst {worst.by:.3g} of {worst.most:.3g} {unit}".strip()
+    return Claim(what, bound, found, worst.by <= worst.most)
+
+
+def apart(ours: Running, expected: float, least: float) -> Apart:
+    """At least so much is granted, and twice the half width of our interval: one in a thousand
+    studies of twenty seeds is further off by chance."""
+    half = ours.half_width if ours.count > 1 else 0.0
+    return Apart(abs(ours.mean - expected), max(least, 2 * half))
