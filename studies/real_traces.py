@@ -126,7 +126,7 @@ def _spot_table(laws: dict[str, Law], found: dict[str, list[Figures]]) -> str:
 def _spot_changes(name: str, law: Law) -> list[str]:
     if name == LEASED:
         return ["pools.spot.machines=0", "pools.spot.max=50", "pools.spot.price=0.012 USD/h",
-                "pools.spot.unit=1m"]  # fmt: skip
+                "pools.spot.unit=1m", "pools.spot.startup=2m"]  # fmt: skip
     return [] if isinstance(law, Empirical) else [f"pools.spot.up={written(law, 's')}"]
 
 

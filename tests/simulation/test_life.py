@@ -176,12 +176,12 @@ def test_one_that_arrives_in_an_outage_is_up_after_it() -> None:
 
 def test_a_preemption_with_notice_warns_before_and_one_without_does_not() -> None:
     for notice_us, said in (
-        (30, [(70, Cause.PREEMPTED, 100), (100, Cause.PREEMPTED)]),
-        (500, [(0, Cause.PREEMPTED, 100), (100, Cause.PREEMPTED)]),
-        (None, [(100, Cause.PREEMPTED)]),
+        (30, [(70, Cause.OWNER, 100), (100, Cause.OWNER)]),
+        (500, [(0, Cause.OWNER, 100), (100, Cause.OWNER)]),
+        (None, [(100, Cause.OWNER)]),
     ):
         watch = Watch()
-        Alternating(watch.presence, Cause.PREEMPTED, lambda: 100, None, notice_us=notice_us)
+        Alternating(watch.presence, Cause.OWNER, lambda: 100, None, notice_us=notice_us)
         watch.engine.run()
         assert watch.said == said
         assert not watch.presence.up
@@ -190,9 +190,9 @@ def test_a_preemption_with_notice_warns_before_and_one_without_does_not() -> Non
 def test_nobody_is_warned_who_is_away() -> None:
     watch = Watch()
     Outages(watch.presence, Cause.FAILURE, [(60, 90)])
-    Alternating(watch.presence, Cause.PREEMPTED, lambda: 100, None, notice_us=30)
+    Alternating(watch.presence, Cause.OWNER, lambda: 100, None, notice_us=30)
     watch.engine.run()
-    assert watch.said == [(60, Cause.FAILURE), (90, "up"), (100, Cause.PREEMPTED)]
+    assert watch.said == [(60, Cause.FAILURE), (90, "up"), (100, Cause.OWNER)]
 
 
 def test_causes_that_overlap_make_one_outage() -> None:

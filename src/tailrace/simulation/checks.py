@@ -58,7 +58,7 @@ def check_end(
 ) -> None:
     """A task whose attempt is lost, and nobody knows, would be waited for without end."""
     terms = tasks.terms
-    if stop.time_us is not None or terms.timeout_us is not None or terms.replication is not None:
+    if stop.surely or terms.timeout_us is not None or terms.replication is not None:
         return
     for pool in pools:
         may = not terms.pools or pool.terms.name in terms.pools
@@ -71,7 +71,7 @@ def check_end(
 
 def _loses_unknown(pool: Machines, network: Network) -> bool:
     falls = any(site.outages and site.name in pool.sites for site in network.sites)
-    dies = falls or any([pool.failures, pool.owner, pool.owner_hours, pool.trace])
+    dies = falls or any([pool.failures, pool.owner, pool.owner_hours, pool.trace, pool.departs])
     return pool.returns < 1 or (dies and pool.detection is Detection.DEADLINE)
 
 
@@ -123,14 +123,23 @@ def _check_limits(table: Table, limits: Limits) -> None:
             raise table.origin.bad((*table.path, "limits", name), message, remedy)
 
 
-def check_stop(table: Table, stop: Stopping, bags: tuple[Tasks, ...]) -> None:
+def check_stop(
+    table: Table, stop: Stopping, bags: tuple[Tasks, ...], pools: tuple[Machines, ...]
+) -> None:
     """One that never comes."""
-    wanted, there = stop.tasks, sum(tasks.terms.count for tasks in bags)
-    if wanted is not None and wanted > there:
-        raise table.origin.bad(
-            ("stop", "tasks"), f"it stops after {wanted} tasks, but there are {there}",
-            "lower it, or give the bags more tasks",
-        )  # fmt: skip
+    there = sum(tasks.terms.count for tasks in bags)
+    for key, wanted in (("tasks", stop.tasks), ("failed", stop.failed)):
+        if wanted is not None and wanted > there:
+            raise table.origin.bad(
+                ("stop", key), f"it stops after {wanted} tasks, but there are {there}",
+                "lower it, or give the bags more tasks",
+            )  # fmt: skip
+    paid = dict.fromkeys(pool.terms.billing.currency for pool in pools if pool.terms.billing.price)
+    if stop.spent is not None and stop.spent[0] not in paid:
+        message = f"it stops when so much is spent, but nothing is paid in {stop.spent[0]}"
+        raise table.origin.bad(("stop", "spent"), message,
+                               f"give it in {' or '.join(paid)}" if paid else "give a pool a price",
+                               )  # fmt: skip
 
 
 def check_sites(table: Table, pools: tuple[Machines, ...], network: Network) -> None:

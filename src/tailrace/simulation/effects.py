@@ -35,6 +35,7 @@ def _of_others(machines: Machines) -> dict[str, bool]:
     return {
         "down": failures is not None and failures.away is not None,
         "owner_there": owner is not None and owner.away is not None,
+        "departs": machines.departs is not None,
         "arrivals": not isinstance(machines.arrivals, AtOnce),
     }
 

@@ -7,6 +7,7 @@ from tailrace.simulation.engine import Stop
 from tailrace.simulation.world import World
 
 HELD = (BagPhase.PAUSED, BagPhase.BRAKED, BagPhase.STOPPED)
+ASKED = (Stop.TIME, Stop.COUNT, Stop.CONDITION)  # by the scenario
 NOTHING = "nothing was left to happen: "
 OUT = "their attempts are out, on machines that stand still or are lost without a word"
 IDLE = "there are machines, but none that may do them"
@@ -15,7 +16,7 @@ GONE = "every machine is gone, and no other would come"
 
 def unfinished(world: World, stop: Stop) -> str:
     """Empty: it ended as it should."""
-    if stop is Stop.TIME or left(world) <= 0:
+    if stop in ASKED or left(world) <= 0:
         return ""
     if world.given_up:
         return world.given_up

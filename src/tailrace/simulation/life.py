@@ -22,7 +22,6 @@ class Cause(Enum):
     FAILURE = "failure"  # its own
     SITE = "site"  # with others of its site
     OWNER = "owner"  # wants it for himself
-    PREEMPTED = "preempted"  # taken away by whoever lent it
 
 
 OnUp = Callable[["Presence"], object]
@@ -149,7 +148,7 @@ def _warn_before(presence: Presence, cause: Cause, goes_us: int, notice_us: int 
 
 class Alternating:
     """There for a drawn time, away for a drawn time, and so on (thesis 3.2): failure and repair,
-    owners who come and go, preemption. Without `away` it does not come back.
+    owners who come and go. Without `away` it does not come back.
 
     The draws run in calendar time, whatever else keeps the machine away meanwhile."""
 

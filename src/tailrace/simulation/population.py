@@ -9,9 +9,10 @@ from tailrace.simulation.attempts import Attempts
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.host import SimulatedHost
-from tailrace.simulation.life import Cause, Presence
+from tailrace.simulation.laws import Law
+from tailrace.simulation.life import Cause, Presence, stay
 from tailrace.simulation.machinery import Machinery
-from tailrace.simulation.scenario import Detection, Machines
+from tailrace.simulation.scenario import NO_TIME, Detection, Machines
 from tailrace.simulation.submissions import Works
 from tailrace.simulation.telling import Teller
 
@@ -44,14 +45,30 @@ class Population:
 
     def begin(self, machines: Machines) -> None:
         """Those that come by themselves."""
+        streams = self._streams.below("machines", machines.terms.name)
         times = self._streams.stream("machines", machines.terms.name).times(machines.arrivals)
+        startup = None if machines.startup == NO_TIME else machines.startup
+        starts = _durations(streams, "startup", startup)
+        stays = _durations(streams, "departs", machines.departs)
         for _ in range(machines.count):
-            host = self.new_host(machines, None)
-            arrives = next(times)
-            if arrives:
-                self._engine.put(arrives, Rank.LIFE, host.presence.arrive)
-            else:
-                host.presence.arrive()
+            host, arrives = self.new_host(machines, None), next(times)
+            self._arrive(host, arrives + (0 if starts is None else starts()))
+            if stays is not None:
+                self._depart(host, arrives + stays())
+
+    def _arrive(self, host: SimulatedHost, at_us: int) -> None:
+        if at_us:
+            self._engine.put(at_us, Rank.LIFE, host.presence.arrive)
+        else:
+            host.presence.arrive()
+
+    def _depart(self, host: SimulatedHost, at_us: int) -> None:
+        stay(host.presence, departs_us=at_us, notice_us=host.pool.notice_us)
+        self._engine.put(at_us, Rank.WATCH, self._departed)
+
+    def _departed(self, _: object) -> None:
+        if self.on_left is not None:
+            self.on_left()
 
     def new_host(self, machines: Machines, lease: int | None) -> SimulatedHost:
         pool = machines.terms.name
@@ -128,3 +145,7 @@ class Population:
         host.warned = True
         self._attempts.hand_back(host)
         self._report(OfferWithdrawn(host.name))
+
+
+def _durations(streams: Streams, name: str, law: Law | None) -> Callable[[], int] | None:
+    return None if law is None else streams.stream(name).durations(law)

@@ -22,15 +22,20 @@ def check_lives(table: Table, machines: Machines) -> None:
         check_turns(table, "up", "down", life.here, life.away)
     if owner is not None:
         check_turns(table, "owner_away", "owner_there", owner.here, owner.away)
-    if life is not None and life.notice_us is not None and life.notice_us >= in_us(life.here, MOST):
+    if machines.departs is not None and not in_us(machines.departs, MOST):
+        raise table.bad("departs", "it departs when it comes", "give it some time, or leave it out")
+    told_us, stays = machines.notice_us, [life.here] if life is not None else []
+    stays += [machines.departs] if machines.departs is not None else []
+    if told_us is not None and any(told_us >= in_us(law, MOST) for law in stays):
         message = "a machine that is told so early takes no work: it is never up for longer"
-        raise table.bad("notice", message, "give a notice shorter than up, or leave it out")
+        remedy = "give a notice shorter than its life, or leave it out"
+        raise table.bad("notice", message, remedy)
 
 
 def check_reach(table: Table, tasks: Tasks, pools: tuple[Machines, ...], stop: Stopping) -> None:
     """A task that is longer than its machines live is sent again as often as its bag allows; one
     that was taken away with notice, without end."""
-    if stop.time_us is not None or tasks.files.saving is not None:
+    if stop.surely or tasks.files.saving is not None:
         return
     names = tasks.terms.pools or tuple(pool.terms.name for pool in pools)
     may = [pool for pool in pools if pool.terms.name in names and (pool.count or pool.terms.max)]
@@ -51,6 +56,8 @@ def _longest_life_us(pool: Machines) -> int | None:
     """None: without end. Work that is taken away with notice ends with that."""
     laws = [law for law in (pool.failures, pool.owner) if law is not None]
     lives = [in_us(law.here, MOST) - (law.notice_us or 0) for law in laws]
+    if pool.departs is not None and not pool.terms.max:
+        lives.append(in_us(pool.departs, MOST) - (pool.notice_us or 0))
     return min(lives, default=None)
 
 

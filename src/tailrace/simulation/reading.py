@@ -29,7 +29,7 @@ from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
 from tailrace.pools.commands import KEYS as COMMANDED
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pays, Pool
-from tailrace.quantities import duration_us, price, price_unit_us, size_bytes
+from tailrace.quantities import duration_us, money, price, price_unit_us, size_bytes
 from tailrace.scheduler import strategies
 from tailrace.simulation.arrivals import AtOnce
 from tailrace.simulation.changes import read_change
@@ -57,6 +57,7 @@ from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
 from tailrace.simulation.reach import check_reach
 from tailrace.simulation.scenario import (
+    NO_TIME,
     Alternation,
     Calling,
     Detection,
@@ -108,7 +109,7 @@ def read_scenario(
         check_ways(inner, tasks, pools, network)
         if events is None:
             check_reach(inner, tasks, pools, stop)
-    check_stop(table, stop, bags)
+    check_stop(table, stop, bags, pools)
     return Scenario(pools, bags, name, stop, news, dispatch_us, events, query_us, network, progress)
 
 
@@ -127,7 +128,10 @@ def _named(table: Table, key: str) -> list[Table]:
 
 
 def _stop(table: Table) -> Stopping:
-    stop = Stopping(table.read("time", some_time, None), read_count(table, "tasks", None, least=1))
+    time_us = table.read("time", some_time, None)
+    counted = ("tasks", "events", "failed")
+    tasks, events, failed = (read_count(table, key, None, least=1) for key in counted)
+    stop = Stopping(time_us, tasks, events, failed, table.read("spent", money, None))
     table.finish()
     return stop
 
@@ -154,6 +158,8 @@ def read_pool(table: Table, place: Place) -> Machines:
     _rehearsed(table)
     cores, detection = read_count(table, "cores", 1, least=1), _detection(table)
     terms, trace = _terms(table), read_trace(table, place)
+    departs = read_law_of(table, "departs", place, None)
+    notice_us = table.read("notice", some_time, None)
     nodes = len(trace.away) if trace is not None and not terms.max else 0
     machines = Machines(
         terms=terms,
@@ -165,10 +171,12 @@ def read_pool(table: Table, place: Place) -> Machines:
         sharing=table.choice("sharing", ("equal", "reserved"), "equal"),
         speed=read_law_of(table, "speed", place, Constant(1.0), number),
         type=_type(table, place),
-        startup=read_law_of(table, "startup", place, Constant(0.0)),
+        startup=read_law_of(table, "startup", place, NO_TIME),
+        departs=departs,
+        notice_us=notice_us,
         ending=read_law_of(table, "ending", place, None),
         never_up=_never_up(table, place),
-        failures=_alternation(table, "up", "down", place),
+        failures=_alternation(table, "up", "down", place, notice_us),
         owner=_alternation(table, "owner_away", "owner_there", place),
         owner_hours=read_hours(table, place),
         trace=trace,
@@ -184,6 +192,8 @@ def read_pool(table: Table, place: Place) -> Machines:
     if nodes and machines.count > nodes:
         message = f"there are {machines.count} machines, but the trace has {nodes} nodes"
         raise table.bad("machines", message, "ask for fewer, or leave it out to have them all")
+    if notice_us is not None and machines.failures is None and departs is None:
+        raise table.bad("notice", "notice without up", "say how long it is up, or when it departs")
     check_pool(table, machines)
     return machines
 
@@ -261,15 +271,13 @@ def _type(table: Table, place: Place) -> MachineType:
         return MachineType(slope, offset, noise, spread)
 
 
-def _alternation(table: Table, here: str, away: str, place: Place) -> Alternation | None:
+def _alternation(
+    table: Table, here: str, away: str, place: Place, notice_us: int | None = None
+) -> Alternation | None:
     first, second = read_law_of(table, here, place, None), read_law_of(table, away, place, None)
-    notice = table.read("notice", some_time, None) if here == "up" else None
-    if first is None:
-        if second is not None or notice is not None:
-            given = away if second is not None else "notice"
-            raise table.bad(given, f"{given} without {here}", f"say how long it is {here}, too")
-        return None
-    return Alternation(first, second, notice)
+    if first is None and second is not None:
+        raise table.bad(away, f"{away} without {here}", f"say how long it is {here}, too")
+    return None if first is None else Alternation(first, second, notice_us)
 
 
 def _never_up(table: Table, place: Place) -> NeverUp | None:

@@ -12,6 +12,7 @@ import msgspec
 from tailrace.bag.needs import THOUSANDTHS
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
+from tailrace.quantities import Money
 from tailrace.simulation.arrivals import Arrivals, AtOnce
 from tailrace.simulation.changes import Change
 from tailrace.simulation.drawn import Events
@@ -21,7 +22,7 @@ from tailrace.simulation.lives import Hours, Recorded
 from tailrace.simulation.sites import LinkTerms, Network
 from tailrace.simulation.workload import REFERENCE, Given, MachineType
 
-ONE = Constant(1.0)
+ONE, NO_TIME = Constant(1.0), Constant(0.0)
 
 
 class Detection(StrEnum):
@@ -66,7 +67,9 @@ class Machines(msgspec.Struct, frozen=True):
     sharing: str = "equal"  # or "reserved"
     speed: Law = ONE  # of each machine
     type: MachineType = REFERENCE
-    startup: Law = Constant(0.0)  # of a lease, from wanted to up
+    startup: Law = NO_TIME  # from arrived, or of a lease from wanted, to up
+    departs: Law | None = None  # those that come by themselves, from arrived; None: never
+    notice_us: int | None = None  # they are told before they go
     ending: Law | None = None  # of one that is given back, until it is gone; None: at once
     never_up: NeverUp | None = None
     failures: Alternation | None = None
@@ -85,7 +88,8 @@ class Machines(msgspec.Struct, frozen=True):
     def is_mortal(self) -> bool:
         """Some of them may go for good."""
         laws = [law for law in (self.failures, self.owner) if law is not None]
-        return self.trace is not None or any(law.away is None for law in laws)
+        ends = self.trace is not None or self.departs is not None
+        return ends or any(law.away is None for law in laws)
 
     def detects(self, *, leased: bool) -> Detection:
         """Unless it is said: who lends machines tells of their deaths, and nobody else does."""
@@ -126,6 +130,14 @@ class Stopping(msgspec.Struct, frozen=True):
 
     time_us: int | None = None
     tasks: int | None = None
+    events: int | None = None  # of the world: machines that come and go, results, news
+    failed: int | None = None  # tasks
+    spent: Money | None = None  # by all bags together
+
+    @property
+    def surely(self) -> bool:
+        """Whatever becomes of the tasks."""
+        return self.time_us is not None or self.events is not None
 
 
 class News(msgspec.Struct, frozen=True):

@@ -19,6 +19,7 @@ from tailrace.scheduler.decisions import (
 )
 from tailrace.scheduler.events import Restarted
 from tailrace.simulation.attempts import Attempts
+from tailrace.simulation.bounds import Bounds
 from tailrace.simulation.drawn import Book, between
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank, Stop
@@ -59,6 +60,9 @@ class World:
         self._resting: dict[int, None] = {}  # bags that were paused, or stopped by their budget
         self._looks = False  # now and then, whether anything is left to do
         self._nothing_left = False  # for any machine that there is or will be
+        stop = scenario.stop
+        asked = stop.failed is not None or stop.spent is not None
+        self._bounds = Bounds(stop, self.engine, self.scheduler.state) if asked else None
         self.given_up = ""  # why the run ended without any prospect
         self._between = between(scenario.events, book)
         self._furnish(Streams(seed, self._between))
@@ -111,6 +115,8 @@ class World:
         self._left -= 1
         if not self._left:
             self._end()
+        if self._bounds is not None:
+            self._bounds.settled(end.outcome)
 
     def _end(self) -> None:
         if self._leasing.ends_slowly:
@@ -190,12 +196,21 @@ class World:
 
     def run(self) -> Stop:
         """Until all tasks have their result, or as the scenario says."""
-        until, bags = self.scenario.stop.time_us, self.scenario.bags
+        stop, bags, met = self.scenario.stop, self.scenario.bags, self._bounds
         patience = Patience(self.records, saves=any(tasks.files.saving for tasks in bags))
-        while (why := self.engine.run(until, LOOK)) is Stop.COUNT:
-            if until is None and (lost := patience.lost(self.engine.now)):
+        when = None if met is None else met.are_met
+        left = stop.events
+        while (why := self.engine.run(stop.time_us, _few(left), when)) is Stop.COUNT:
+            if left is not None and (left := left - LOOK) <= 0:
+                return why
+            if not stop.surely and (lost := patience.lost(self.engine.now)):
                 self.given_up = lost
                 return Stop.EMPTY
-        if why is Stop.TIME and until is None:
+        if why is Stop.TIME and stop.time_us is None:
             self.given_up = END_OF_TIME
         return Stop.EMPTY if self.given_up or self._nothing_left else why
+
+
+def _few(left: int | None) -> int:
+    """Events until somebody looks."""
+    return LOOK if left is None else min(LOOK, left)
