@@ -139,3 +139,20 @@ def test_a_program_that_does_not_exist(tmp_path: Path) -> None:
     assert run.code == 1
     told = tailrace(tmp_path, "reproduce", "0")
     assert told.code == 127 and "not started: no such program: no-such-program" in told.err
+
+
+def test_files_that_are_no_longer_those_of_the_run_are_named(tmp_path: Path) -> None:
+    (tmp_path / "show.sh").write_text('cat "$1"')
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"{name}\n")
+    run = ["run", "--quiet", "--", "sh", "show.sh", "{}", ":::", "a.txt", "b.txt"]
+    assert tailrace(tmp_path, *run).code == 0
+    assert "changed" not in tailrace(tmp_path, "reproduce", "0").err
+    (tmp_path / "a.txt").write_text("new\n")
+    (tmp_path / "show.sh").write_text('cat "$1"; echo end')
+    told = tailrace(tmp_path, "reproduce", "0")
+    assert told.out == "new\nend\n"
+    assert "show.sh, a.txt have changed since the run\n" in told.err
+    assert (
+        "tailrace: show.sh has changed since the run\n" in tailrace(tmp_path, "reproduce", "1").err
+    )

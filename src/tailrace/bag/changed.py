@@ -36,6 +36,10 @@ class Changes:
             return True
         return any(self._time(name) > moment_us for name in self._names(index))
 
+    def inputs_since(self, index: int, moment_us: int) -> list[str]:
+        names = dict.fromkeys(self._names(index))
+        return [name for name in names if self._time(name) > moment_us]
+
     def _looks_likely(self) -> bool:
         """A sweep whose values name no files need not be looked at task by task: some are tried."""
         spec, count = self._bag.spec, self._bag.blocks.count

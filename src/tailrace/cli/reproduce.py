@@ -9,6 +9,8 @@ from collections.abc import Mapping
 import click
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.changed import Changes
+from tailrace.bag.identity import programs
 from tailrace.cli import naming, screen, secrets
 from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
@@ -17,6 +19,7 @@ from tailrace.quantities import show_duration, show_size
 from tailrace.server import reading
 from tailrace.server.environments import OURS, Environments
 from tailrace.server.reading import AttemptFacts
+from tailrace.server.taking import programs_of
 
 MOST_NAMES = 12
 FLEETING = ("_", "OLDPWD", "PWD", "SHLVL")
@@ -32,9 +35,10 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
     """Run TASK here in the foreground: same command, files and environment as in the run.
 
     TASK is a number, values such as alpha=0.1,seed=3, or BAG/TASK. The environment is that of the
-    command which ran it; what differs from this shell is named. A task with staged files gets a
-    fresh folder, which is kept and named at the end. Nothing is recorded; the exit code is the
-    task's. Its output is its own; what tailrace says goes to stderr.
+    command which ran it; what differs from this shell is named. Files are those of today: which
+    have changed since is told. A task with staged files gets a fresh folder, which is kept, and
+    named at the end. Nothing is recorded; the exit code is the task's. Its output is its own; what
+    tailrace says goes to stderr.
     """
     from tailrace.cli.foreground import Foreground
 
@@ -45,6 +49,7 @@ def command(task: str, bag: str | None, current_env: bool) -> int:
         last = _decisive(here, facts.bag, index)
         # Commands and rows of a CSV are read from the store only now.
         say(f"task {facts.bag}/{index}: {screen.short(content.task(index).text(), 1000)}")
+        _tell_changes(here, content, facts.bag, index, last)
         env = _environment(here, last) if not current_env else os.environ
         hidden = secrets.for_one(content.spec, here.folder, facts.bag)
         run = Foreground(content, facts.bag, index, last.attempt if last else 0, env, hidden)
@@ -78,6 +83,19 @@ def _decisive(here: Stored, bag: int, index: int) -> AttemptFacts | None:
     found = list(reading.attempts(here.link, bag, index))
     best = [attempt for attempt in found if attempt.accepted] or found
     return best[-1] if best else None
+
+
+def _tell_changes(
+    here: Stored, content: Bag, bag: int, index: int, last: AttemptFacts | None
+) -> None:
+    """The files are those of today; whoever compares the two ends must know of it."""
+    before, now = programs_of(here.link, bag), programs(content)
+    names = [name for name in before if now.get(name) != before[name]]
+    if last is not None and last.ended_us is not None:
+        names += Changes(content, before).inputs_since(index, last.ended_us)
+    if names:
+        have = "has" if len(names) == 1 else "have"
+        say(f"{screen.plain(', '.join(names))} {have} changed since the run")
 
 
 def _environment(here: Stored, last: AttemptFacts | None) -> Mapping[str, str]:

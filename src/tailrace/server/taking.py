@@ -77,6 +77,13 @@ def earlier(link: Link, bag: Bag, owner: str = "") -> list[Earlier]:
     return [Earlier(number, msgspec.json.decode(programs)) for number, programs in rows]
 
 
+def programs_of(link: Link, number: int) -> dict[str, str]:
+    """As they were when the bag was handed in."""
+    found = link.execute("SELECT programs FROM bags WHERE bag = ?", (number,)).fetchone()
+    programs: dict[str, str] = msgspec.json.decode(found[0])
+    return programs
+
+
 def take(link: Link, bag: Bag, bags: list[int], programs: dict[str, str]) -> Taken:
     """From these bags, the newest result of each task."""
     if not bags:
