@@ -58,11 +58,19 @@ def test_a_child_finds_what_would_be_found_here(
 
 
 def test_the_last_line_counts_if_it_is_a_json_object() -> None:
-    assert from_last_line('x\n{"a": [1, 2]}\n\n') == {"a": [1, 2]}
-    assert from_last_line('{"a": 1}\nx\n') is None
-    assert from_last_line("[1]") is None
-    assert from_last_line("{broken}") is None
-    assert from_last_line('{"a": NaN}') is None
+    assert from_last_line('x\n{"a": [1, 2]}\n\n') == ({"a": [1, 2]}, "")
+    for no_value in ('{"a": 1}\nx\n', "[1]", "{broken}", '{"a": NaN, "b": "\\ud800"}'):
+        assert from_last_line(no_value) == (None, "")
+
+
+def test_numbers_that_json_has_not_are_null_and_named() -> None:
+    line = '{"y": 0.1, "fit": {"loss": NaN, "grid": [1, -Infinity]}, "s": "NaN", "z": 1e999}'
+    fit = {"loss": None, "grid": [1, None]}
+    note = "not a finite number, so null in the value: fit.loss, fit.grid[1], z"
+    assert from_last_line(line) == ({"y": 0.1, "fit": fit, "s": "NaN", "z": None}, note)
+    many = from_last_line('{"a": [' + "NaN, " * 9 + "NaN]}")
+    assert many.value == {"a": [None] * 10} and many.note.endswith("a[0], a[1], a[2] and 7 more")
+    assert from_last_line('{"a": ' + "[" * 500 + "NaN" + "]" * 500 + "}") == (None, "")
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,8 @@ class Attempt:
             return
         try:
             asked = self.terms.get("result") or {}
-            result["value"] = value_of(asked, self.slot.result_path, self.slot.out, out_size)
+            found = value_of(asked, self.slot.result_path, self.slot.out, out_size)
+            result["value"], result["error"] = found
         except Unusable as error:
             result["error"] = str(error)
             if error.promised:

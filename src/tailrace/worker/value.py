@@ -1,15 +1,17 @@
 """The value of a task: from `$TAILRACE_RESULT`, by a regex over stdout, or its last line.
 
 The first two are promises, by the task or by its bag: one that cannot be kept is a failure. A last
-line that happens to be JSON is a courtesy.
+line that happens to be JSON is a courtesy, also to programs that print NaN and infinities, which
+JSON has not: they are null, and a note says which.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 from .results import encoded_bytes
 from .ring import read_tail, remove
@@ -21,6 +23,14 @@ SEARCHED_BYTES = 1 << 20
 _DEPTH = 100  # deeper values would be refused by readers of the result
 
 
+_NAMED = 3  # of the numbers that are null now
+
+
+class Value(NamedTuple):
+    value: Any
+    note: str = ""
+
+
 class Unusable(Exception):
     """Says in one line why there is no value, and whether one was promised."""
 
@@ -29,24 +39,24 @@ class Unusable(Exception):
         self.promised = promised
 
 
-def value_of(result: Dict[str, Any], path: str, out: int, out_size: int) -> Any:
+def value_of(result: Dict[str, Any], path: str, out: int, out_size: int) -> Value:
     """None when there is no value; Unusable when there is one that cannot be used."""
-    promised, value = _found(result, path, out, out_size)
-    if value is not None:
-        size = encoded_bytes(value)
+    promised, found = _found(result, path, out, out_size)
+    if found.value is not None:
+        size = encoded_bytes(found.value)
         if size > VALUE_BYTES:
             text = f"the value has {size} bytes as JSON, at most {VALUE_BYTES} are taken"
             raise Unusable(text, promised)
-    return value
+    return found
 
 
-def _found(result: Dict[str, Any], path: str, out: int, out_size: int) -> Tuple[bool, Any]:
+def _found(result: Dict[str, Any], path: str, out: int, out_size: int) -> Tuple[bool, Value]:
     """Whether it was promised, and what it is."""
     written, value = from_file(path)
     if written or not out_size:
-        return written, value
+        return written, Value(value)
     if result.get("regex"):
-        return True, _searched(result["regex"], read_tail(out, out_size, SEARCHED_BYTES))
+        return True, Value(_searched(result["regex"], read_tail(out, out_size, SEARCHED_BYTES)))
     line = read_tail(out, out_size, min(VALUE_BYTES, _line_guess(out_size)))
     return False, from_last_line(line)
 
@@ -86,16 +96,45 @@ def from_file(path: str) -> Tuple[bool, Any]:
         remove(path)
 
 
-def from_last_line(text: str) -> Any:
+def from_last_line(text: str) -> Value:
     """The last line with anything on it, if it is a JSON object."""
     stripped = text.rstrip()
     line = stripped[stripped.rfind("\n") + 1 :].strip()
     if not (line.startswith("{") and line.endswith("}")):
-        return None
+        return Value(None)
     try:
-        return parse(line, "the last line")
+        return Value(parse(line, "the last line"))
     except Unusable:
+        return _with_nulls(line)
+
+
+def _with_nulls(line: str) -> Value:
+    nulls: List[str] = []
+    try:
+        value = json.loads(line)
+        _check_depth(value, _DEPTH)
+        return Value(parse(json.dumps(_finite(value, "", nulls)), "it"), _note(nulls))
+    except (Unusable, ValueError, RecursionError):
+        return Value(None)
+
+
+def _finite(value: Any, place: str, nulls: List[str]) -> Any:
+    """Tells the places of the numbers that are null now."""
+    if isinstance(value, float) and not math.isfinite(value):
+        nulls.append(place)
         return None
+    if isinstance(value, dict):
+        dot = "." if place else ""
+        return {name: _finite(item, f"{place}{dot}{name}", nulls) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item, f"{place}[{n}]", nulls) for n, item in enumerate(value)]
+    return value
+
+
+def _note(nulls: List[str]) -> str:
+    more = f" and {len(nulls) - _NAMED} more" if len(nulls) > _NAMED else ""
+    places = ", ".join(place[:100] for place in nulls[:_NAMED])
+    return f"not a finite number, so null in the value: {places}{more}"
 
 
 def parse(text: str, what: str) -> Any:
