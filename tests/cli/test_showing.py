@@ -106,7 +106,7 @@ def test_results_say_why(swept: Path, tmp_path: Path) -> None:
     assert tailrace(tmp_path, "run", "--quiet").code == 1
     _, unusable, late = ask(tmp_path, "results").out.splitlines()
     assert "task failed" in unusable and "$TAILRACE_RESULT is not JSON" in unusable
-    assert "over its limit of time" in late
+    assert "ran longer than its limit of 0.2 s; raise `limits.time`" in late
 
 
 def test_only_failed_and_only_some_columns(swept: Path) -> None:

@@ -188,6 +188,7 @@ def test_a_task_over_its_memory_is_killed(desk: ScriptedDesk, worker: Worker) ->
                  limits={"memory": 100 << 20})  # fmt: skip
     assert (result["outcome"], result["limit"]) == ("over_limit", "memory")
     assert result["memory"] > 100 << 20
+    assert re.match(r"used \d{3}\.\d MiB of memory, its limit is 100.0 MiB; ", result["error"])
 
 
 def test_memory_that_processes_share_counts_once(desk: ScriptedDesk, worker: Worker) -> None:
@@ -234,6 +235,8 @@ def test_what_children_have_written_counts_together(
     code = write.format(1, 12) + write.format(2, 12) + "sleep 600"
     result = run(desk, shell=code, folder=str(tmp_path), limits={"disk": 18 << 20})
     assert (result["outcome"], result["limit"]) == ("over_limit", "disk")
+    told = r"used \d+\.\d MiB of disk, its limit is 18.0 MiB; raise `limits.disk`, or how far .*"
+    assert re.fullmatch(told, result["error"]), result["error"]
 
 
 def test_a_missing_folder_is_the_hosts_failure(desk: ScriptedDesk, worker: Worker) -> None:

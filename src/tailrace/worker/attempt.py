@@ -53,6 +53,7 @@ class Attempt:
         self.status: Optional[int] = None
         self.outcome: Optional[str] = None  # when the worker ended it
         self.limit: Optional[str] = None
+        self.why = ""  # with the numbers, when it was over a limit
         self.kill_at: Optional[float] = None
         self.progress_mark = (0, 0)  # time and size of its file when it was read last
         self.looks = 0
@@ -190,12 +191,9 @@ class Attempt:
             code = os.WEXITSTATUS(status)
             result.update(outcome="task_failed" if code else "succeeded", exit=code)
         if self.outcome is not None:
-            result.update(outcome=self.outcome, limit=self.limit, error=self._why())
+            result.update(outcome=self.outcome, limit=self.limit, error=self.why)
         elif result["outcome"] == "succeeded" and self.folder is not None:
             self._collect(result)
-
-    def _why(self) -> str:
-        return f"over its limit of {self.limit}" if self.limit else ""
 
     def _collect(self, result: Json) -> None:
         try:

@@ -47,7 +47,7 @@ class Limits:
         for attempt in list(attempts):
             ends = _time_ends(attempt)
             if ends is not None and now >= ends:
-                self.end(attempt, "over_limit", "time", attempt.grace_s)
+                self.end(attempt, "over_limit", "time", attempt.grace_s, _too_long(attempt))
             if attempt.kill_at is not None and now >= attempt.kill_at:
                 attempt.kill_at = now + 1.0
                 self._signal(attempt, signal.SIGKILL, orphans_of)
@@ -60,11 +60,13 @@ class Limits:
                     self._look_at_disk(attempt, family, parents)
             self._look_by(_next_of(attempt))
 
-    def end(self, attempt: Attempt, outcome: str, limit: Optional[str], grace_s: float) -> None:
+    def end(
+        self, attempt: Attempt, outcome: str, limit: Optional[str], grace_s: float, why: str = ""
+    ) -> None:
         """TERM now, KILL after the grace; who was first said why it ends."""
         if attempt.outcome is not None:
             return
-        attempt.outcome, attempt.limit = outcome, limit
+        attempt.outcome, attempt.limit, attempt.why = outcome, limit, why
         attempt.kill_at = time.monotonic() + grace_s
         self._look_by(attempt.kill_at)
         if grace_s > 0:
@@ -84,7 +86,8 @@ class Limits:
         assert slot is not None
         before = slot.seen
         if not slot.trim() and attempt.outcome is None:
-            self.end(attempt, "over_limit", "disk", 0)
+            why = f"printed {_size(slot.seen)}, all kept on this disk; print less, or to a file"
+            self.end(attempt, "over_limit", "disk", 0, why)
         wait = FIRST_LOOKS[attempt.looks] if attempt.looks < len(FIRST_LOOKS) else LOOK_EVERY
         attempt.looks += 1
         if slot.seen - before > PRINTS_FAST and slot.seen > PUNCH_ABOVE:
@@ -98,7 +101,7 @@ class Limits:
         if limit and used > limit:
             used = sum(map(tree.proportional, family))
             if used > limit:
-                self.end(attempt, "over_limit", "memory", 0)
+                self.end(attempt, "over_limit", "memory", 0, _too_much("memory", used, limit))
         attempt.memory = max(attempt.memory, used)
 
     def _look_at_disk(self, attempt: Attempt, family: List[int], parents: Dict[int, int]) -> None:
@@ -110,7 +113,24 @@ class Limits:
         else:
             used = attempt.written.look(family, parents)
         if used > limit:
-            self.end(attempt, "over_limit", "disk", 0)
+            self.end(attempt, "over_limit", "disk", 0, _too_much("disk", used, limit))
+
+
+def _too_much(kind: str, used: int, limit: int) -> str:
+    return f"used {_size(used)} of {kind}, its limit is {_size(limit)}; {_raise(kind)}"
+
+
+def _too_long(attempt: Attempt) -> str:
+    return f"ran longer than its limit of {attempt.limits['time_us'] / 1e6:g} s; {_raise('time')}"
+
+
+def _raise(kind: str) -> str:
+    return f"raise `limits.{kind}`, or how far `on_over_limit` lets it grow"
+
+
+def _size(count: int) -> str:
+    mebibytes = count / (1 << 20)
+    return f"{mebibytes:,.1f} MiB" if mebibytes >= 1 else f"{count:,} bytes"
 
 
 def _next_of(attempt: Attempt) -> float:
