@@ -212,3 +212,19 @@ def test_another_hash_seed_changes_nothing() -> None:
         for seed in ("1", "2")
     ]  # fmt: skip
     assert found[0] == found[1] != ""
+
+
+def test_what_is_sent_to_a_machine_that_is_down_never_begins_there() -> None:
+    """Also when nobody knows yet that it is down, and it is up again before the order arrives."""
+    away = Recorded((((75 * SECOND, 76 * SECOND),),) * 2)
+    pool = Machines(Pool("p", max=0), 2, trace=away, detection=Detection.REPORTED)
+    tasks = Tasks(Terms(1, retries=FORGIVING, trial_us=0), Constant(100.0))
+    news = News(every_us=2 * SECOND)
+    scenario = Scenario(
+        (pool,), (tasks,), query_us=3 * SECOND, news=news, stop=Stopping(3600 * SECOND)
+    )
+    world = World(scenario, 0, check=True)
+    world.run()
+    useful = sum(host.machine.usage().useful_work for host in world.every_host)
+    assert useful == pytest.approx(100 * SECOND)
+    assert world.records[0].attempts == 3  # one is lost with its machine, one never gets there

@@ -66,12 +66,17 @@ class Attempts:
             sent.limit_us = self._limits.of(new)
         run_us, needs = host.works[bag][index], self._needs[bag]
         job = Job(run_us, sent) if needs is None else _needy(run_us, sent, needs)
+        if host.awaits is not None:  # it answers a call of an earlier life, which went with that
+            self.report_lost(host, job)
+            return
         host.attempts[number] = job
-        if self._dispatch_us:
+        if not self._dispatch_us:
+            self._start(host, job)
+        elif host.machine.up:
             due = now + self._dispatch_us
             sent.late = self._engine.put(due, Rank.SENDING, self._arrived, job)
-        else:
-            self._start(host, job)
+        else:  # the call that it answers went with the machine, which may be up again by then
+            self._begin_later(host, job)
 
     def _arrived(self, job: Job) -> None:
         sent: Sent = job.tag

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tailrace.bag.needs import Amounts
-from tailrace.scheduler.events import Offer
+from tailrace.scheduler.events import HostSeen, Offer
 from tailrace.simulation.calling import Calls
 from tailrace.simulation.job import Job
 from tailrace.simulation.life import Presence
@@ -19,7 +19,8 @@ from tailrace.simulation.single import SingleMachine
 
 class SimulatedHost:
     __slots__ = (
-        "attempts", "calls", "capacity", "ends", "forgotten", "known", "lease", "lent", "machine",
+        "attempts", "awaits", "calls", "capacity", "ends", "forgotten", "known", "lease", "lent",
+        "machine",
         "many", "name", "number", "offer", "pool", "presence", "site", "speed", "unborn",
         "waiting", "warned", "works",
     )  # fmt: skip
@@ -44,6 +45,7 @@ class SimulatedHost:
         self.waiting: dict[int, Job] = {}  # those of them that were sent ahead, in their order
         self.forgotten: dict[int, Job] = {}  # lost with it, and nobody has been told yet
         self.known = False  # the scheduler takes it for present
+        self.awaits: HostSeen | None = None  # news of its present life, as long as it is on its way
         self.warned = False  # it knows that it will go, and takes nothing more
         self.ends = 0  # handle of the end of its lease
 

@@ -19,7 +19,7 @@ from tailrace.simulation.sites import Network, SiteOutages
 from tailrace.simulation.staged import StagedMachine
 from tailrace.simulation.transport import Transport
 
-See = Callable[[SimulatedHost], None]
+See = Callable[[SimulatedHost], object]
 
 
 class Staging(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tailrace.scheduler.events import HostSeen, HostSilent, OfferWithdrawn
+from tailrace.scheduler.events import AnyEvent, HostSeen, HostSilent, OfferWithdrawn
 from tailrace.simulation.attempts import Attempts
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import Engine, Rank
@@ -38,7 +38,8 @@ class Population:
         self._engine, self._streams = engine, streams
         self._attempts, self._works = attempts, works
         self._machinery = machinery
-        self._report = teller.report
+        self._teller, self._report = teller, teller.report
+        teller.on_told = self._heard
         self._numbers: dict[str, int] = {}  # machines of each pool so far
 
     # how they are made
@@ -93,15 +94,26 @@ class Population:
             host.unborn(host)
         host.machine.come()
         self._close_old(host)
-        self._see(host)
+        seen = self._see(host)
+        if self._teller.is_late:
+            host.awaits = seen
         host.known, host.warned = True, False
         self._attempts.offer(host)
 
-    def _see(self, host: SimulatedHost) -> None:
+    def _see(self, host: SimulatedHost) -> HostSeen | None:
         """It has come, or has another speed now."""
-        if host.presence.up:
-            kind = host.pool.terms.name
-            self._report(HostSeen(host.name, kind, kind, host.capacity, host.lease, host.speed))
+        if not host.presence.up:
+            return None
+        kind = host.pool.terms.name
+        seen = HostSeen(host.name, kind, kind, host.capacity, host.lease, host.speed)
+        self._report(seen)
+        return seen
+
+    def _heard(self, event: AnyEvent) -> None:
+        """News that was on its way has come."""
+        host = self.hosts.get(event.host) if isinstance(event, HostSeen) else None
+        if host is not None and host.awaits is event:
+            host.awaits = None
 
     def _close_old(self, host: SimulatedHost) -> None:
         """It has begun anew: what it had before is lost, and now this is known."""

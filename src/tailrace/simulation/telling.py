@@ -37,6 +37,8 @@ class Teller:
         self._soon: deque[AnyEvent] = deque()  # caused by what is being done now
         self._handling = False
         self._alarm_us = NEVER
+        self.is_late = news.delay is not None or bool(news.every_us)
+        self.on_told: Callable[[AnyEvent], None] | None = None  # of what was on its way
         self.report: Report = self._way()  # of what happens on a machine
 
     def _way(self) -> Report:
@@ -73,7 +75,7 @@ class Teller:
         whose = event.lease if isinstance(event, LeaseChanged) else event.host  # type: ignore
         due = max(self._engine.now + self._delay(), self._heard_us.get(whose, 0))
         self._heard_us[whose] = due
-        self._engine.put(due, Rank.ARRIVAL, self.tell, event)
+        self._engine.put(due, Rank.ARRIVAL, self._tell_at_last, event)
 
     def _unread_until_polled(self, event: AnyEvent, then: AnyEvent | None = None, /) -> None:
         self._unread.append(event)
@@ -83,9 +85,14 @@ class Teller:
     def _poll(self, _: object) -> None:
         unread, self._unread = self._unread, []
         for event in unread:
-            self.tell(event)
+            self._tell_at_last(event)
         if not self._engine.only_looks_on():
             self._engine.put(self._engine.now + self._every_us, Rank.WATCH, self._poll)
+
+    def _tell_at_last(self, event: AnyEvent) -> None:
+        if self.on_told is not None:
+            self.on_told(event)
+        self.tell(event)
 
     # the one door to the scheduler
 
