@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -285,7 +286,12 @@ def test_gpus_are_handed_out(desk: ScriptedDesk, start: object) -> None:
     assert seen == ["0\n", "1\n"]
 
 
-def test_stdin_is_empty_and_signals_are_default(desk: ScriptedDesk, worker: Worker) -> None:
+def test_stdin_is_empty_and_signals_are_default(
+    desk: ScriptedDesk, start: Callable[..., Worker]
+) -> None:
+    """Also below a shell that ignores some, as a script does for what it starts with `&`."""
+    ignoring = "trap '' INT QUIT USR1; exec \"$@\""
+    start(command=["sh", "-c", ignoring, "sh", sys.executable, "-m", "tailrace.worker"])
     assert run(desk, argv=["cat"])["outcome"] == "succeeded"
     ignored = "grep SigIgn /proc/self/status"
     found = int(run(desk, argv=["sh", "-c", ignored])["stdout"].split()[1], 16)

@@ -94,6 +94,7 @@ class Keeper:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in spawn.SURVIVED:
             signal.signal(number, self._note_signal)
+        _stop_ignoring()
         return read
 
     def _note_signal(self, number: int, _frame: Any) -> None:
@@ -377,6 +378,16 @@ def _allow_open_files(count: int) -> None:
         wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _stop_ignoring() -> None:
+    """What was ignored where this worker was started is not so for its tasks.
+
+    A shell's script ignores INT and QUIT for what it starts with `&`, and `execve` hands that on.
+    """
+    for number in set(signal.valid_signals()) - {signal.SIGKILL, signal.SIGSTOP}:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _drain(fd: int) -> None:
