@@ -94,6 +94,38 @@ def test_a_bag_survives_kills_at_random_moments(folder: Folder, seed: int) -> No
     assert folder.tailrace("replay").returncode == 0
 
 
+def test_attempts_are_counted_from_one_also_after_a_restart(folder: Folder) -> None:
+    """In the store, each life of it has its own range of long numbers."""
+    task = "echo it has begun; echo $TAILRACE_ATTEMPT >> begun; until [ -e go ]; do sleep 0.1; done"
+    folder.write("jobs", f"{task}\n")
+    run = folder.start("run", "--quiet", "--commands", "jobs")
+    folder.wait_for((folder.path / "begun").exists, patience_s=60)
+    for pid in _victims(folder, "everything"):
+        kill(pid)
+    run.communicate()
+    folder.wait_for(lambda: not folder.processes(), patience_s=60)
+    (folder.path / "begun").unlink()
+    run = folder.start("resume", "--quiet")
+    folder.wait_for((folder.path / "begun").exists, patience_s=60)
+    folder.wait_for(lambda: (folder.path / "begun").read_text().strip(), patience_s=60)
+    long = (folder.path / "begun").read_text().strip()
+    assert len(long) > 9
+    now = folder.tailrace("explain", "1/0").stdout
+    assert "An attempt is out on" in now and "\nAttempt 2 was sent to" in now and long not in now
+    folder.write("go", "")
+    run.communicate()
+    assert run.returncode == 0
+    told = folder.tailrace("logs", "0").stdout
+    assert "\nattempt 1, sent" in told and "\nattempt 2, sent" in told and long not in told
+    for number in ("2", long):
+        one = folder.tailrace("logs", "0", "--attempt", number).stdout
+        assert "attempt 2, sent" in one and "attempt 1, sent" not in one and "it has begun" in one
+    refused = folder.tailrace("logs", "0", "--attempt", "3")
+    assert refused.returncode == 2 and "Its attempts are: 1, 2." in refused.stderr
+    then = folder.tailrace("simulate", "--until", "1h").stdout
+    assert "attempt 2 of task 1/0" in then and long not in then
+
+
 # The last process of each is a child of its first: a task that `sh` does not become.
 LONG = ["echo $$ > first; sleep 300; echo", "echo $$ > second; setsid sleep 300; echo"]
 

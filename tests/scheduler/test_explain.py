@@ -100,7 +100,7 @@ def test_a_task_tells_its_life() -> None:
     assert stage.explain(f"task {bag}/0") == told
     (one,) = stage.offer("a")
     stage.now += 3 * SECOND
-    assert stage.explain(f"task {bag}/0") == "Attempt 1 is out on a since 3.0 s."
+    assert stage.explain(f"task {bag}/0") == "An attempt is out on a since 3.0 s."
     stage.fail(one, text="no luck")
     told = stage.explain(f"task {bag}/0")
     assert (
@@ -138,7 +138,7 @@ def test_an_attempt_that_is_being_ended_says_so() -> None:
     bag = stage.submit(1)
     stage.offer("a")
     stage.change(bag, Change.CANCEL)
-    assert "Attempt 1 is being ended (cancelled) on a" in stage.explain(f"task {bag}/0")
+    assert "An attempt is being ended (cancelled) on a" in stage.explain(f"task {bag}/0")
 
 
 def test_a_host_tells_what_it_holds_and_why_it_waits() -> None:

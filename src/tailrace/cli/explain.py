@@ -13,8 +13,9 @@ from tailrace.cli.logs import ending
 from tailrace.cli.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report import words
+from tailrace.server.attempts import AttemptFacts
 from tailrace.server.reader import Reader
-from tailrace.server.reading import AttemptFacts, HostWork
+from tailrace.server.reading import HostWork
 
 
 @click.command(
@@ -80,7 +81,7 @@ def _work_of(here: Reader, host: str) -> str:
 def _attempts(here: Reader, bag: int, index: int) -> Iterator[str]:
     told, served = here.task(bag, index), here.server is not None
     for attempt, cost in zip(told.attempts, told.costs, strict=True):
-        yield f"Attempt {attempt.attempt} {_told(attempt, served)}{_cost(cost)}."
+        yield f"Attempt {attempt.ordinal} {_told(attempt, served)}{_cost(cost)}."
 
 
 def _told(attempt: AttemptFacts, served: bool) -> str:

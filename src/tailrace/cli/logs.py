@@ -11,9 +11,10 @@ from tailrace.cli import naming, screen
 from tailrace.cli.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report import words
+from tailrace.server import attempts
+from tailrace.server.attempts import AttemptFacts
 from tailrace.server.protocol import WorkResult
 from tailrace.server.reader import Reader, TaskFacts
-from tailrace.server.reading import AttemptFacts
 
 
 @click.command(
@@ -22,7 +23,7 @@ from tailrace.server.reading import AttemptFacts
 )
 @click.argument("task")
 @click.option("--bag", help="Number or name; default: the newest.")
-@click.option("--attempt", type=int, help="Only this attempt, by its number.")
+@click.option("--attempt", type=int, help="Only this one of its attempts: 1 is the first.")
 @click.option("--stdout", "stream", flag_value="stdout", help="Only its stdout, as it was kept.")
 @click.option("--stderr", "stream", flag_value="stderr", help="Only its stderr, as it was kept.")
 @server_option
@@ -48,9 +49,9 @@ def command(
 def _chosen(found: list[AttemptFacts], number: int | None, index: int) -> list[AttemptFacts]:
     if number is None:
         return found
-    chosen = [attempt for attempt in found if attempt.attempt == number]
+    chosen = attempts.chosen(found, number)
     if not chosen:
-        known = ", ".join(str(attempt.attempt) for attempt in found) or "none"
+        known = ", ".join(str(attempt.ordinal) for attempt in found) or "none"
         message = f"task {index} has no attempt {number}"
         raise BadInput(message, remedy=f"Its attempts are: {known}.")
     return chosen
@@ -77,7 +78,7 @@ def _print_all(here: Reader, name: str, task: TaskFacts, found: list[AttemptFact
 
 def _told(attempt: AttemptFacts, *, served: bool) -> Iterator[str]:
     sent = words.moment(attempt.sent_us)
-    yield f"attempt {attempt.attempt}, sent {sent} to {attempt.host}"
+    yield f"attempt {attempt.ordinal}, sent {sent} to {attempt.host}"
     yield f"  why: {screen.plain(attempt.why)}"
     yield f"  {ending(attempt, served=served)}"
     if attempt.result is not None:

@@ -16,9 +16,9 @@ from tailrace.cli.logs import ending
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
 from tailrace.quantities import show_duration, show_size
-from tailrace.server import reading
+from tailrace.server import attempts, reading
+from tailrace.server.attempts import AttemptFacts
 from tailrace.server.environments import OURS, Environments
-from tailrace.server.reading import AttemptFacts
 from tailrace.server.taking import programs_of
 
 MOST_NAMES = 12
@@ -80,7 +80,7 @@ def say(text: str) -> None:
 
 def _decisive(here: Stored, bag: int, index: int) -> AttemptFacts | None:
     """The attempt whose result counts, or else the last."""
-    found = list(reading.attempts(here.link, bag, index))
+    found = list(attempts.of_task(here.link, bag, index))
     best = [attempt for attempt in found if attempt.accepted] or found
     return best[-1] if best else None
 

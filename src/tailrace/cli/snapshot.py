@@ -14,7 +14,7 @@ from tailrace.scheduler.state import Bag, Host, State
 from tailrace.scheduler.timers import Alarm, Key
 
 ALARMS = {
-    Alarm.TIMEOUT: "the time-out of attempt {}",
+    Alarm.TIMEOUT: "the time-out of the attempt at {}",
     Alarm.TRIAL: "the trial of bag {} has run long enough",
     Alarm.READMIT: "host {} may be probed",
     Alarm.LEASE: "lease {} comes to its end",
@@ -162,8 +162,16 @@ def _alarm(state: State) -> AlarmThen | None:
     """The first that still meant something: most are set and never needed."""
     for at_us, alarm, key in state.timers.coming():
         if _holds(state, alarm, key):
-            return AlarmThen(at_us, ALARMS[alarm].format(key))
+            return AlarmThen(at_us, ALARMS[alarm].format(_named(state, alarm, key)))
     return None
+
+
+def _named(state: State, alarm: Alarm, key: Key) -> Key:
+    """An attempt by its task and host: its number says nothing to anybody."""
+    if alarm is not Alarm.TIMEOUT:
+        return key
+    attempt = state.attempts[int(key)]
+    return f"task {attempt.bag}/{attempt.index} on {attempt.host}"
 
 
 def _holds(state: State, alarm: Alarm, key: Key) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.cli import explain, moment, screen, stepping
 from tailrace.cli.choosing import choose
@@ -22,11 +23,13 @@ from tailrace.errors import BadInput
 from tailrace.report import words
 from tailrace.scheduler.decisions import AnyDecision, Close, Remember
 from tailrace.scheduler.journal import Replay
-from tailrace.server import reading
+from tailrace.server import attempts, reading
+from tailrace.server.link import Link
 from tailrace.server.reading import BagFacts
 
 DECISIONS = 10  # so many of the last ones are shown
 MOMENTS = ("ends_us", "until_us")  # of decisions
+NAMING = ("attempt", "bag", "index")  # what one speaks of, if it is an attempt
 HOSTS = ("host", "pool", "state", "holds", "tasks", "booked", "why")
 LEASES = ("lease", "pool", "bag", "state", "host", "lasted", "ends in", "cost")
 
@@ -34,6 +37,7 @@ LEASES = ("lease", "pool", "bag", "state", "host", "lasted", "ends in", "cost")
 class Decided(msgspec.Struct, frozen=True):
     at_us: int
     decision: AnyDecision
+    attempt: str = ""  # as people count: `2 of task 1/17`
 
 
 class Arrival(msgspec.Struct, frozen=True):
@@ -77,7 +81,13 @@ def travel(run: Path | None, until: str, bag: str | None, subject: str | None) -
         at_us = moment.moment_us(until, facts.submitted_us, last_us)
         replay = stepping.replay_of(here.link)
         about = None if subject is None else explain.subject_of(here, subject, bag)
-        return _arrive(replay, facts, at_us, about)
+        arrival = _arrive(replay, facts, at_us, about)
+        return replace(arrival, decisions=[_named(here.link, one) for one in arrival.decisions])
+
+
+def _named(link: Link, one: Decided) -> Decided:
+    number = getattr(one.decision, "attempt", None)
+    return one if number is None else replace(one, attempt=attempts.named(link, number))
 
 
 def _arrive(replay: Replay, facts: BagFacts, at_us: int, about: str | None) -> Arrival:
@@ -198,8 +208,10 @@ def _decided(arrival: Arrival) -> Iterator[str]:
 
 
 def _text(one: Decided) -> str:
-    """`Assign attempt 7, bag 1, index 6, host alder-1, why first attempt`."""
+    """`Assign attempt 1 of task 1/6, host alder-1, why first attempt`."""
     fields: dict[str, Any] = msgspec.structs.asdict(one.decision)
+    if one.attempt:
+        fields = {"attempt": one.attempt} | {k: v for k, v in fields.items() if k not in NAMING}
     said = (_field(name, value, one.at_us) for name, value in fields.items() if value is not None)
     return screen.short(f"{type(one.decision).__name__} {', '.join(said)}", 200)
 

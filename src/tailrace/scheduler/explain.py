@@ -230,7 +230,7 @@ def _out(state: State, bag: Bag, attempt: Attempt, now: int) -> str:
     since = (now - attempt.sent_us) / 1e6
     doing = f"being ended ({attempt.dropping})" if attempt.dropping else "out"
     late = ", past its time-out" if attempt.expired else ""
-    line = f"Attempt {attempt.attempt} is {doing} on {attempt.host} since {since:.1f} s{late}"
+    line = f"An attempt is {doing} on {attempt.host} since {since:.1f} s{late}"
     line += progress.describe(attempt, now)
     if state.hosts[attempt.host].present:
         return f"{line}."

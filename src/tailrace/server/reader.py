@@ -17,11 +17,12 @@ from tailrace.bag.outcome import Outcome
 from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
-from tailrace.server import bills, reading
+from tailrace.server import attempts, bills, reading
+from tailrace.server.attempts import AttemptFacts
 from tailrace.server.link import Link
 from tailrace.server.lock import Owner
 from tailrace.server.protocol import WorkResult
-from tailrace.server.reading import AttemptFacts, BagFacts, FeedItem, HostFacts, HostWork
+from tailrace.server.reading import BagFacts, FeedItem, HostFacts, HostWork
 from tailrace.server.recording import Brief
 from tailrace.server.wrong import went_wrong
 
@@ -162,7 +163,7 @@ class StoreReader:
     def task(self, number: int, index: int) -> TaskFacts:
         now = self.now_us or reading.last_moment(self.link, number)
         shares = bills.Shares(self.link, number, now)
-        found = list(reading.attempts(self.link, number, index))
+        found = list(attempts.of_task(self.link, number, index))
         costs = [
             shares.of(a.lease, a.result.run_us if a.result else None, a.outcome, a.accepted)
             for a in found

@@ -56,19 +56,6 @@ class FeedItem(msgspec.Struct, frozen=True):
     body: msgspec.Raw
 
 
-class AttemptFacts(msgspec.Struct, frozen=True):
-    attempt: int
-    index: int
-    host: str
-    lease: int | None
-    why: str
-    sent_us: int
-    ended_us: int | None
-    outcome: Outcome | None
-    accepted: bool
-    result: WorkResult | None
-
-
 class HostFacts(msgspec.Struct, frozen=True):
     row: HostRow
     about: dict[str, Any]
@@ -344,24 +331,6 @@ def _outputs(of: Bag, index: int, told: WorkResult, waits: bool) -> list[dict[st
         | ({"hash": file.hash} if file.hash else {})
         for file in told.outputs
     ]
-
-
-def attempts(link: Link, number: int, index: int | None = None) -> Iterator[AttemptFacts]:
-    where, values = "bag = ?", [number]
-    if index is not None:
-        # The attempt that made a result that was taken over is one of an earlier bag.
-        of_result = "attempt = (SELECT attempt FROM results WHERE bag = ? AND idx = ?)"
-        where, values = f"(bag = ? AND idx = ?) OR {of_result}", [number, index, number, index]
-    rows = stream(
-        link,
-        "SELECT attempt, idx, host, lease, why, sent_us, ended_us, outcome, accepted, body"
-        f" FROM attempts WHERE {where} ORDER BY attempt",
-        values,
-    )
-    for number, task, host, lease, why, sent, ended, outcome, accepted, body in rows:
-        told = _work_result(body) if body else None
-        how = Outcome(outcome) if outcome else None
-        yield AttemptFacts(number, task, host, lease, why, sent, ended, how, bool(accepted), told)
 
 
 def failed(link: Link, number: int) -> Iterator[tuple[int, Outcome, WorkResult | None]]:
