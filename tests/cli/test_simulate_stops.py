@@ -89,3 +89,25 @@ def test_machines_come_start_and_leave_for_good(
     assert run["tasks_done"] == (5 if makespan_min is None else 6)
     if makespan_min is not None:
         assert run["makespan_s"] == makespan_min * 60
+
+
+MIXED = """\
+[pools.p]
+machines = 1
+max = 1
+startup = "5m"
+[bags.b]
+tasks = 3
+length = "10m"
+trial = "0s"
+"""
+
+
+@pytest.mark.parametrize(("leased", "makespan_min"), [(1, 20), (0, 35)])
+def test_only_leased_machines_start_up_where_some_are_leased(
+    tmp_path: Path, leased: int, makespan_min: int
+) -> None:
+    """Its own machine does two tasks in 20 minutes, while the leased one does the third."""
+    (tmp_path / "s.toml").write_text(MIXED)
+    run = ask(tmp_path, *WORDS, "--set", f"pools.p.max={leased}").json[0]["runs"][0]
+    assert run["makespan_s"] == makespan_min * 60

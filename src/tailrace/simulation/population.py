@@ -12,7 +12,7 @@ from tailrace.simulation.host import SimulatedHost
 from tailrace.simulation.laws import Law
 from tailrace.simulation.life import Cause, Presence, stay
 from tailrace.simulation.machinery import Machinery
-from tailrace.simulation.scenario import NO_TIME, Detection, Machines
+from tailrace.simulation.scenario import Detection, Machines
 from tailrace.simulation.submissions import Works
 from tailrace.simulation.telling import Teller
 
@@ -48,8 +48,7 @@ class Population:
         """Those that come by themselves."""
         streams = self._streams.below("machines", machines.terms.name)
         times = self._streams.stream("machines", machines.terms.name).times(machines.arrivals)
-        startup = None if machines.startup == NO_TIME else machines.startup
-        starts = _durations(streams, "startup", startup)
+        starts = _durations(streams, "startup", machines.starts_own)
         stays = _durations(streams, "departs", machines.departs)
         for _ in range(machines.count):
             host, arrives = self.new_host(machines, None), next(times)

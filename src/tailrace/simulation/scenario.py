@@ -67,7 +67,7 @@ class Machines(msgspec.Struct, frozen=True):
     sharing: str = "equal"  # or "reserved"
     speed: Law = ONE  # of each machine
     type: MachineType = REFERENCE
-    startup: Law = NO_TIME  # from arrived, or of a lease from wanted, to up
+    startup: Law = NO_TIME  # of leases, from wanted to up; without any, from arrived to up
     departs: Law | None = None  # those that come by themselves, from arrived; None: never
     notice_us: int | None = None  # they are told before they go
     ending: Law | None = None  # of one that is given back, until it is gone; None: at once
@@ -90,6 +90,12 @@ class Machines(msgspec.Struct, frozen=True):
         laws = [law for law in (self.failures, self.owner) if law is not None]
         ends = self.trace is not None or self.departs is not None
         return ends or any(law.away is None for law in laws)
+
+    @property
+    def starts_own(self) -> Law | None:
+        """Of those that come by themselves. Beside leased ones they are there: what `startup` tells
+        is then what it takes to get a machine that was not."""
+        return None if self.terms.max or self.startup == NO_TIME else self.startup
 
     def detects(self, *, leased: bool) -> Detection:
         """Unless it is said: who lends machines tells of their deaths, and nobody else does."""
