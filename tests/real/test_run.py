@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import sqlite3
 from typing import Any
 
 from tests.real.conftest import Folder, Run
@@ -33,6 +34,24 @@ def test_a_result_has_the_fields_scripts_rely_on(folder: Folder) -> None:
     ]  # fmt: skip
     assert first["value"] == {"x": 1}
     assert (second["outcome"], second["exit"], second["attempts"]) == ("task_failed", 3, 2)
+
+
+def test_the_end_tells_of_numbers_that_json_has_not(folder: Folder) -> None:
+    """And the feed, from which it knows."""
+    values = ('{"loss": NaN}', '{"loss": 1}', '{"gain": -Infinity}')
+    folder.write("jobs", "".join(f"echo '{value}'\n" for value in values))
+    done = folder.tailrace("run", "-j", "1", "--commands", "jobs")
+    assert done.returncode == 0, done.stderr
+    note = "not a finite number, so null in the value: "
+    assert f"  2 succeeded with a note, such as: {note}loss  (task 0, 2)\n" in done.stdout
+    assert [result["value"] for result in folder.results()] == [
+        {"loss": None}, {"loss": 1}, {"gain": None},
+    ]  # fmt: skip
+    link = sqlite3.connect(folder.path / ".tailrace/store.db")
+    bodies = [row[0] for row in link.execute("SELECT body FROM feed WHERE kind = 'settled'")]
+    link.close()
+    told = [one for body in bodies for one in json.loads(body).get("noted", [])]
+    assert told == [[0, f"{note}loss"], [2, f"{note}gain"]]
 
 
 def test_results_are_in_the_order_of_the_tasks(folder: Folder) -> None:

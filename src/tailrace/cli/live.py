@@ -159,11 +159,15 @@ def _counts(progress: Progress, now_us: int) -> str:
 def failures(progress: Progress) -> list[str]:
     """The largest groups of failures alike."""
     largest = sorted(progress.groups.values(), key=lambda group: -group.count)[:MOST_GROUPS]
-    return [
-        f"{group.count:,} failed: {group.text}  (task {', '.join(map(str, group.tasks))}"
-        + (" …)" if group.count > len(group.tasks) else ")")
-        for group in largest
-    ]
+    return [f"{group.count:,} failed: {group.text}  {group.where()}" for group in largest]
+
+
+def noted(progress: Progress) -> list[str]:
+    """What the worker had to change in a value is no failure, but must not go unseen."""
+    if (group := progress.noted) is None:
+        return []
+    such_as = ", such as" if group.count > 1 else ""
+    return [f"{group.count:,} succeeded with a note{such_as}: {group.text}  {group.where()}"]
 
 
 def _more(progress: Progress) -> list[Text]:
@@ -175,7 +179,7 @@ def _more(progress: Progress) -> list[Text]:
         lines.append(Text(f"remaining {curve(progress, wide)}", style="cyan"))
     lines += [Text(f"  {halfway.line(one)}", style="dim") for one in progress.halfway]
     lines += [Text(text, style="red") for text in failures(progress)]
-    lines += [Text(note, style="yellow") for note in progress.notes]
+    lines += [Text(note, style="yellow") for note in (*noted(progress), *progress.notes)]
     if progress.why:
         lines.append(Text(f"{progress.phase}: {progress.why}", style="bold yellow"))
     if progress.trouble:

@@ -11,15 +11,25 @@ from tailrace.server.reading import FeedItem
 
 MOST_POINTS = 400
 MOST_NOTES = 5
+MOST_TASKS = 3  # of a group, that are named
 
 
 class Group:
-    """Failures alike."""
+    """Failures alike, or successes with a note; `text` is what the first of them said."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.count = 0
         self.tasks: list[int] = []
+
+    def add(self, index: int) -> None:
+        self.count += 1
+        if len(self.tasks) < MOST_TASKS:
+            self.tasks.append(index)
+
+    def where(self) -> str:
+        more = " …)" if self.count > len(self.tasks) else ")"
+        return f"(task {', '.join(map(str, self.tasks))}{more}"
 
 
 class Progress:
@@ -40,6 +50,7 @@ class Progress:
         self.left_at_us = 0
         self.money: list[Any] = []  # [currency, spent, committed, budget or null]
         self.groups: dict[str, Group] = {}
+        self.noted: Group | None = None
         self.notes: list[str] = []
         self.halfway: list[Halfway] = []  # the oldest of those that tell
         self._given_back: dict[int, None] = {}
@@ -64,6 +75,9 @@ class Progress:
         self.money = body.get("money", [])
         for index, sign, text in body.get("failures", ()):
             self.failure(index, sign, text)
+        for index, text in body.get("noted", ()):
+            self.noted = self.noted or Group(text)
+            self.noted.add(index)
         self.curve.append((self.at_us, self.count - self.done))
         if len(self.curve) > 2 * MOST_POINTS:
             self.curve = self.curve[:1] + self.curve[1:-1:2] + self.curve[-1:]
@@ -76,10 +90,7 @@ class Progress:
             self._note(f"lease {lease}: {why}")
 
     def failure(self, index: int, sign: str, text: str) -> None:
-        group = self.groups.setdefault(sign, Group(text))
-        group.count += 1
-        if len(group.tasks) < 3:
-            group.tasks.append(index)
+        self.groups.setdefault(sign, Group(text)).add(index)
 
     def _note(self, text: str) -> None:
         self.notes = [*self.notes, text][-MOST_NOTES:]

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from tailrace.cli import halfway
-from tailrace.cli.live import View, failures
+from tailrace.cli.live import View, failures, noted
 from tailrace.cli.progress import Progress
 from tailrace.cli.screen import plain
 from tailrace.errors import Exit
@@ -41,7 +41,7 @@ class Ended(msgspec.Struct, frozen=True):
     code: Exit
     unpublished: list[str]
     took_s: float
-    failures: list[str]
+    remarks: list[str]  # on tasks that failed, or whose value had to be changed
     alone: bool  # the only bag of its folder, so that it need not be named
     deadline_us: int | None  # from its submission on
     stopped: list[BagFacts]  # other bags that ran here and were interrupted with it
@@ -56,7 +56,7 @@ class Running:
         self._say = say
         self._interrupts = 0
         self._bag = 0
-        self._failures: list[str] = []
+        self._remarks: list[str] = []
         self._stopped: list[int] = []
         self._waits_for: list[int] = []
 
@@ -79,7 +79,7 @@ class Running:
         code = self._code(facts, unpublished)
         took_s = time.monotonic() - began
         deadline = row.terms.deadline_us
-        return Ended(facts, code, unpublished, took_s, self._failures, alone, deadline, stopped)
+        return Ended(facts, code, unpublished, took_s, self._remarks, alone, deadline, stopped)
 
     def _code(self, facts: BagFacts, unpublished: list[str]) -> Exit:
         if self._interrupts:
@@ -152,7 +152,7 @@ class Running:
         self._read_feed(progress)
         progress.trouble = self._server.world.trouble
         progress.halfway = self._server.world.halfway(self._bag, halfway.MOST)
-        self._failures = failures(progress)
+        self._remarks = [*failures(progress), *noted(progress)]
         with suppress(*TROUBLES):
             self._tell_what_it_waits_for()
         try:

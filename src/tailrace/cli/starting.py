@@ -273,7 +273,7 @@ def _tell_json(ended: Ended, report: Path | None) -> None:
 def summary(ended: Ended, report: Path | None, runs: Path) -> list[str]:
     facts = ended.facts
     which, of = ("", "") if ended.alone else (f" {facts.bag}", f"{facts.bag}/")
-    lines = [_headline(ended), *(f"  {text}" for text in ended.failures)]
+    lines = [_headline(ended), *(f"  {plain(text)}" for text in ended.remarks)]
     if facts.phase == BagPhase.FINISHED:
         lines.append(f"  results: {hint(f'results{which}', runs)}")
     else:

@@ -98,6 +98,7 @@ class Ledger:
         self._reports: dict[int, WorkResult] = {}
         self._settled: dict[int, list[tuple[int, str]]] = {}
         self._failures: dict[int, list[tuple[int, str, str]]] = {}
+        self._noted: dict[int, list[tuple[int, str]]] = {}  # successes with a note
         self._touched: dict[str, None] = {}
         self._given: dict[str, None] = {}  # hosts that were sent something
 
@@ -137,7 +138,8 @@ class Ledger:
         for bag, settled in self._settled.items():
             told = tally(self._state, self._state.bags[bag])
             failures = self._failures.get(bag, [])
-            self._tell(bag, "settled", {"tasks": settled, "failures": failures, **told})
+            noted = {"noted": self._noted[bag]} if bag in self._noted else {}
+            self._tell(bag, "settled", {"tasks": settled, "failures": failures, **noted, **told})
         self._note_late_reports()
         for (bag, index), row in self._troubles.items():
             if row is None:
@@ -203,7 +205,13 @@ class Ledger:
             self._failures.setdefault(end.bag, []).append(
                 (end.index, *failure(end.outcome, result))
             )
-        elif result is not None and result.outputs:
+        elif result is not None:
+            self._succeeded(end, result)
+
+    def _succeeded(self, end: Settle, result: WorkResult) -> None:
+        if result.error:
+            self._noted.setdefault(end.bag, []).append((end.index, result.text()))
+        if result.outputs:
             self._batch.unpublished.append((end.attempt,))
             self._moving.begin(end.bag, end.attempt)
             self._publications.append(end.attempt)
