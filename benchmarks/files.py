@@ -15,8 +15,8 @@ from pathlib import Path
 from benchmarks.bench import Bench, tailrace
 from benchmarks.figure import Figure, alternating, below, ratios
 from tailrace.bag.bagfile import load_bag_file
-from tailrace.cli.calling import call
-from tailrace.cli.sending import send
+from tailrace.cli.servers.calling import call
+from tailrace.cli.servers.sending import send
 from tailrace.server.lock import Owner
 from tailrace.server.reading import BagFacts
 from tailrace.server.submission import Submission, Submitted

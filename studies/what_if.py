@@ -15,8 +15,8 @@ from typing import NamedTuple
 from studies.runs import Runs
 from studies.table import table
 from tailrace.bag.tables import read_toml
-from tailrace.cli import whatif
-from tailrace.cli.whatif import Compared
+from tailrace.cli.virtual import whatif
+from tailrace.cli.virtual.whatif import Compared
 from tailrace.server.measuring import MeasuredRun
 from tailrace.simulation import settings
 from tailrace.simulation.experiment import Todo, run_one

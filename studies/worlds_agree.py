@@ -29,7 +29,7 @@ from studies.runs import Runs
 from studies.table import table
 from tailrace.bag.tables import read_toml
 from tailrace.cli import settings
-from tailrace.cli.poolsfile import rehearsal
+from tailrace.cli.pools.poolsfile import rehearsal
 from tailrace.scheduler.events import HostSeen
 from tailrace.scheduler.journal import replay
 from tailrace.scheduler.rows import LeaseRow

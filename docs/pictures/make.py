@@ -14,8 +14,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tailrace.cli.live import panel
-from tailrace.cli.progress import Progress
+from tailrace.cli.here.live import panel
+from tailrace.cli.here.progress import Progress
 from tailrace.report.table import results_table
 from tailrace.server import reading
 

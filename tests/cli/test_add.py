@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import Answer, ask, clean_environment, tailrace
 from tests.real.served import serving, wait_for
 
-from tailrace.cli.progress import Progress
+from tailrace.cli.here.progress import Progress
 from tailrace.server import reading
 
 BAG = """

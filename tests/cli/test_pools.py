@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import ask, tailrace
 
 from tailrace.cli import settings
-from tailrace.cli.poolsfile import rehearsal
+from tailrace.cli.pools.poolsfile import rehearsal
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing
 from tailrace.server.command_pool import CommandPool

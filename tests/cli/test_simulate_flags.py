@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import GRID, ask, clean_environment
 
-from tailrace.cli import seeding
+from tailrace.cli.virtual import seeding
 
 # Two scenarios: one is done at once, the other not within a day.
 ENDLESS = """

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import ask, tailrace, write_sweep
 
-from tailrace.cli import stepping
-from tailrace.cli.snapshot import snapshot
+from tailrace.cli.virtual import stepping
+from tailrace.cli.virtual.snapshot import snapshot
 from tailrace.report import words
 from tailrace.scheduler.timers import Alarm, Timers
 from tailrace.server import reading

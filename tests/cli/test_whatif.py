@@ -19,8 +19,8 @@ from tests.cli.conftest import Live, ask, clean_environment, tailrace
 
 from tailrace.bag.tables import read_toml
 from tailrace.bag.terms import Growth, Limits, Retries, Strategy, Terms
-from tailrace.cli import whatif
-from tailrace.cli.scenariofile import ScenarioFile, key_of
+from tailrace.cli.virtual import whatif
+from tailrace.cli.virtual.scenariofile import ScenarioFile, key_of
 from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pays, Pool
 from tailrace.quantities import price
 from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun

@@ -16,7 +16,7 @@ from tests.cli.conftest import ask
 from tests.real.served import Server, serving, wait_for, worker
 
 from tailrace.bag.bagfile import load_bag_file
-from tailrace.cli.packing import pack
+from tailrace.cli.servers.packing import pack
 from tailrace.errors import BadInput
 from tailrace.worker.blobs import CHUNK, describe
 from tailrace.worker.joining import Join

@@ -14,7 +14,7 @@ from tests.cli.conftest import ask
 from tests.docs.pages import ROOT
 from tests.real.served import serving, tailrace, wait_for, worker
 
-from tailrace.cli import watch
+from tailrace.cli.commands import watch
 from tailrace.errors import BadInput
 from tailrace.server.lock import alive
 from tailrace.server.principals import Kind, Principal

@@ -19,7 +19,7 @@ from statistics import fmean, median
 import pytest
 from studies.what_if import CHANGES, KINDS, beside_change, found, record
 
-from tailrace.cli import whatif
+from tailrace.cli.virtual import whatif
 
 SMALL = {
     "paid": KINDS["three machines with a price"]._replace(tasks=60),

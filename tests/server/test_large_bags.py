@@ -15,7 +15,7 @@ from tests.cli.conftest import ask
 from tests.server.spoken import Spoken, spoken
 
 from tailrace.bag.bag import Bag
-from tailrace.cli import remote
+from tailrace.cli.servers import remote
 from tailrace.cli.wanted import Wanted
 from tailrace.report.record import Which
 from tailrace.report.results import write_csv

@@ -12,7 +12,7 @@ import click
 import tailrace
 from tailrace.errors import Exit, TailraceError
 
-# command: (module below tailrace.cli, what it does)
+# command, a module of tailrace.cli.commands: what it does
 COMMANDS: dict[str, str] = {
     "run": "Run a bag here, to its end.",
     "submit": "Hand a bag to a server, and return.",
@@ -57,7 +57,7 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"tailrace.cli.{name}")
+        module = importlib.import_module(f"tailrace.cli.commands.{name}")
         command: click.Command = module.command
         return command
 

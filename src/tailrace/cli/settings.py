@@ -20,7 +20,7 @@ from tailrace import quantities
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.textfile import read_text
 from tailrace.cli.ownfile import is_ours
-from tailrace.cli.poolsfile import Described, Pools, read_pools, rehearsal
+from tailrace.cli.pools.poolsfile import Described, Pools, read_pools, rehearsal
 from tailrace.cli.setting import SETTINGS, Setting
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing, Pool

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from tailrace.cli import place
-from tailrace.cli.calling import Asked
-from tailrace.cli.changing import add, change
+from tailrace.cli.servers.calling import Asked
+from tailrace.cli.servers.changing import add, change
 from tailrace.scheduler.events import Change
 from tailrace.server import lock, reading
 from tailrace.server.link import Link, Rejected, Trouble

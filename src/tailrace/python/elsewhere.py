@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tailrace.bag.bag import Bag
-from tailrace.cli.calling import Asked, call
-from tailrace.cli.handing import patiently
+from tailrace.cli.servers.calling import Asked, call
+from tailrace.cli.servers.handing import patiently
 from tailrace.errors import ServerError, TailraceError
 from tailrace.python.answers import Answers
 from tailrace.scheduler.events import Change

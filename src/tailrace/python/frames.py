@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tailrace.bag.outcome import Outcome
-from tailrace.cli.choosing import choose
+from tailrace.cli.bags.choosing import choose
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
 from tailrace.python.failures import read

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from tailrace.bag.bag import Bag
 from tailrace.cli.place import for_run
-from tailrace.cli.reached import named, of
+from tailrace.cli.servers.reached import named, of
 from tailrace.errors import ServerError
 from tailrace.python.answers import Answers
 from tailrace.scheduler.events import BagChanged, Change

@@ -1,7 +1,7 @@
 """What commands and routes ask of runs: one interface with two doors, a store here, or a server's.
 
-`StoreReader` answers from the tables. `cli/remote.py` has the other, which asks a server, whose
-routes answer by a `StoreReader` again.
+`StoreReader` answers from the tables. `cli/servers/remote.py` has the other, which asks a server,
+whose routes answer by a `StoreReader` again.
 """
 
 from __future__ import annotations

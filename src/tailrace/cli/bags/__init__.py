@@ -1,0 +1,1 @@
+"""Bags and tasks as a command line names them or hands them in."""

@@ -1,0 +1,93 @@
+"""`tailrace gc`: what bags that ended long ago have left on the server goes."""
+
+from __future__ import annotations
+
+import time
+
+import click
+from msgspec.structs import replace
+
+from tailrace.cli import place, settings
+from tailrace.cli.screen import plain
+from tailrace.cli.servers.calling import call
+from tailrace.cli.servers.reached import named, server_option
+from tailrace.errors import BadInput
+from tailrace.quantities import duration_us, show_duration, show_size
+from tailrace.report.words import count
+from tailrace.scheduler.events import BagForgotten
+from tailrace.server import lock, reading
+from tailrace.server.blobs import Blobs
+from tailrace.server.collecting import Collected, collect
+from tailrace.server.lock import Owner
+from tailrace.server.offline import Offline
+from tailrace.server.retention import Going, past
+
+KEEP = "30d"
+
+
+@click.command(epilog="Examples: `tailrace gc` · `tailrace gc --keep 7d` · `tailrace gc --dry-run`")
+@click.option("--keep", default=KEEP, metavar="TIME", help=f"After a bag's end; default {KEEP}.")
+@click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
+@server_option
+def command(keep: str, dry_run: bool, server: str | None) -> int:
+    """Remove files that travelled for bags which have ended, once TIME has passed since.
+
+    Results stay, and so do outputs in the server's folder; inputs, and outputs for `tailrace
+    fetch`, go. Files that were sent for a bag that was then not handed in go after TIME, too.
+    Bags past the setting `retention` go whole, with their results. Whatever is under way stays.
+    For admins.
+    """
+    keep_us = duration_us(keep)
+    if keep_us < 0:
+        raise BadInput(f"--keep {keep} is negative", remedy="Give a time such as 7d, or 0s.")
+    owner = named(server) or lock.alive(place.nearest())
+    found = _collected(owner, keep_us // 1_000_000, dry_run)
+    goes = "would be removed" if dry_run else "removed"
+    for one in found.removed:
+        click.echo(_line(one, goes))
+    click.echo(
+        f"{count(found.blobs, 'blob')} {goes}, {show_size(found.bytes)}; "
+        f"{count(found.bags, 'bag')} past {keep}"
+    )
+    return 0
+
+
+def _line(one: Going, goes: str) -> str:
+    ago = show_duration(max(_now_us() - one.ended_us, 0))
+    tasks = count(one.count, "task")
+    return f"bag {one.bag} ({plain(one.name)}), {tasks}, {goes}: it ended {ago} ago"
+
+
+def _collected(owner: Owner | None, keep_s: int, dry_run: bool) -> Collected:
+    if owner is not None:
+        asked = {"keep_s": keep_s, "dry_run": dry_run}
+        found: Collected = call(owner, "POST", "/api/v1/gc", asked, Collected)
+        return found
+    folder = place.nearest()
+    link = reading.open_store(folder)
+    try:
+        retention = settings.load({}, folder.parent).retention
+        going = past(link, retention, _now_us())
+        ended = reading.ended_before(link, _now_us() - keep_s * 1_000_000)
+        newest = max((number for number, _ in reading.owned(link)), default=0)
+    finally:
+        link.close()
+    if retention.keep_us is not None and not dry_run:
+        going = _removed(going)
+    gone = {*ended, *(one.bag for one in going)}
+    found = collect(Blobs(folder / "blobs"), gone, newest + 1, keep_s, dry=dry_run)
+    return replace(found, removed=going)
+
+
+def _removed(going: list[Going]) -> list[Going]:
+    """Those that went: the scheduler has the last word."""
+    with Offline(place.nearest()) as store:
+        store.tell(*(BagForgotten(one.bag) for one in going))
+        for bag in store.leaving():
+            store.clear(bag)
+        here = {number for number, _ in reading.owned(store.link)}
+        return [one for one in going if one.bag not in here]
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000

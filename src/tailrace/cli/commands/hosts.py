@@ -1,0 +1,82 @@
+"""`tailrace hosts`: the machines that worked here."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+import msgspec
+
+from tailrace.cli import screen
+from tailrace.cli.servers.reached import reached, server_option
+from tailrace.quantities import show_size
+from tailrace.report import words
+from tailrace.server.reader import HostTold, Reader
+
+HEAD = ("host", "name", "pool", "kind", "cores", "memory", "attempts", "out", "booked", "state")
+NUMBERS = ("cores", "memory", "attempts", "out", "booked")
+
+
+@click.command(epilog="Examples: `tailrace hosts` · `tailrace explain HOST` says more of one")
+@click.option("--json", "as_json", is_flag=True, help="As JSON; moments are microseconds.")
+@server_option
+def command(as_json: bool, server: str | None) -> int:
+    """List the machines that worked here.
+
+    `out` are attempts a host holds, `booked` failures laid to it rather than to a task.
+    """
+    with reached(server) as here:
+        found = here.hosts()
+        if as_json:
+            told = [_told(here, one) for one in found]
+            click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
+        elif not found:
+            click.echo("No host has worked here yet.")
+        else:
+            screen.print_table(screen.table(HEAD, [_row(here, one) for one in found], NUMBERS))
+    return 0
+
+
+def _row(here: Reader, told: HostTold) -> tuple[object, ...]:
+    host, work = told.host, told.work
+    capacity = host.row.capacity
+    return (
+        host.row.host,
+        host.about.get("name", ""),
+        host.row.pool,
+        host.row.kind,
+        f"{capacity.get('cores', 0) / 1000:g}",
+        show_size(capacity.get("memory", 0)),
+        f"{work.attempts:,}",
+        f"{work.live:,}" if here.server else "0",
+        f"{host.row.booked:,}",
+        state(here, told),
+    )
+
+
+def state(here: Reader, told: HostTold) -> str:
+    host, work = told.host, told.work
+    left = host.row.excluded_until_us - time.time_ns() // 1000
+    if left > 0:
+        return f"excluded for {words.duration(left)} more"
+    if here.server and work.live:
+        return "at work"
+    return f"last noted {words.moment(host.last_seen_us)[:19]}"
+
+
+def _told(here: Reader, told: HostTold) -> dict[str, Any]:
+    host, work = told.host, told.work
+    row: dict[str, Any] = msgspec.to_builtins(host.row)
+    row.pop("type", None)
+    return {
+        **row,
+        "booked": host.row.booked,
+        "succeeded": work.succeeded,
+        "about": host.about,
+        "first_seen_us": host.first_seen_us,
+        "last_seen_us": host.last_seen_us,
+        "attempts": work.attempts,
+        "live": work.live,
+        "state": state(here, told),
+    }

@@ -1,0 +1,1 @@
+"""A bag that this machine runs: from its start through its view to its end."""

@@ -1,0 +1,325 @@
+"""Start an embedded server for a bag, show it, and say at the end what came of it."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from tailrace.bag.bag import Bag
+from tailrace.bag.identity import programs
+from tailrace.bag.needs import fits, lacking
+from tailrace.bag.spec import BagSpec
+from tailrace.cli import place, settings
+from tailrace.cli.bags import secrets
+from tailrace.cli.bags.bagplace import bad
+from tailrace.cli.bags.taking import taken_over
+from tailrace.cli.here.live import view_for
+from tailrace.cli.here.running import Ended, run_to_rest
+from tailrace.cli.hints import at_hand, hint, program
+from tailrace.cli.pools.poolsfile import refuse_unknown
+from tailrace.cli.screen import plain
+from tailrace.errors import Exit, StoreBusy
+from tailrace.pools.budget import paid_in, unbound
+from tailrace.pools.terms import Billing
+from tailrace.quantities import show_money
+from tailrace.report.headline import Headline
+from tailrace.report.words import count
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.command_pool import AnyPool
+from tailrace.server.embedded import Embedded
+from tailrace.server.local_pool import LocalPool
+
+Pools = tuple[AnyPool, ...]
+REPORT_AFTER_S = 10.0
+OPTIONS: dict[str, Any] = {"quiet": False, "as_json": False}  # of a plain run
+
+
+def prepare(bag: Bag, options: dict[str, Any]) -> settings.Settings:
+    """Everything that can be found wrong before a start."""
+    bag_file = Path(bag.spec.source) if bag.spec.syntax == "braces" else None
+    loaded = settings.load(_flags(options), Path(bag.spec.folder), bag_file)
+    refuse_impossible(bag, loaded)
+    return loaded
+
+
+def start(bag: Bag, options: dict[str, Any]) -> int:
+    loaded = prepare(bag, options)
+    hidden = secrets.taken(bag.spec)
+    folder = place.for_run(Path(bag.spec.folder))
+    pools = settings.pools(loaded)
+    say = _sayer(options["quiet"])
+    _note_unbound(bag, pools, say)
+    made_of = programs(bag)
+    again = options.get("again", False)
+    taken = None if again else taken_over(folder, bag, made_of, options, say)
+    return drive(
+        folder, loaded, pools, options, lambda server: server.submit(bag, made_of, taken, hidden)
+    )
+
+
+def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
+    """A budget where nothing has a price holds back nothing. One in a unit that nothing is paid in
+    is refused before."""
+    if paid_in(_billings(bag, pools)):
+        return
+    described = not isinstance(pools[0], LocalPool) or pools[0].rehearsal is not None
+    where = "`tailrace config`" if described else "--price '0.10 {}/h'"
+    for unit, micros in bag.spec.budget.items():
+        told = f"this machine costs nothing, so that the budget of {show_money(unit, micros)}"
+        say(f"{told} does not bind; see {where.format(unit)}")
+
+
+def _billings(bag: Bag, pools: Pools) -> list[Billing]:
+    return [pool.terms.billing for pool in pools if _admits(bag, pool.terms.name)]
+
+
+def _refuse_unbound(bag: Bag, pools: Pools) -> None:
+    found = unbound(bag.spec.budget, _billings(bag, pools))
+    if found is not None:
+        wrong = bad(bag.spec, ("budget",), found.message, f"Give the budget in {found.paid_in}.")
+        if wrong.line is None:
+            wrong.file, wrong.flag = None, "--budget"
+        raise wrong
+
+
+def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
+    spec, submitted_us = _submitted(folder, number)
+    bag_file, hidden = _file_of(spec), secrets.taken_again(spec, folder, number)
+    loaded = settings.load(_flags(options), folder.parent, bag_file)
+    if loaded.origin("cores") == settings.DEFAULT:
+        loaded = replace(loaded, cores=_cores_before(folder, number))
+    pools = settings.pools(loaded, lambda pool: _agreed(folder, number, pool, submitted_us))
+
+    def begin(server: Embedded) -> int:
+        server.resume(number, hidden)
+        return number
+
+    return drive(folder, loaded, pools, options, begin)
+
+
+def _submitted(folder: Path, number: int) -> tuple[BagSpec, int]:
+    """As it was handed in, and when."""
+    from tailrace.server import reading
+
+    link = reading.open_store(folder)
+    try:
+        return reading.content(link, number).spec, reading.bag_row(link, number).submitted_us
+    finally:
+        link.close()
+
+
+def _file_of(spec: BagSpec) -> Path | None:
+    """Whose [settings] the bag was run with, if it is still there."""
+    file = Path(spec.folder, Path(spec.source).name)
+    return file if spec.syntax == "braces" and file.is_file() else None
+
+
+def _cores_before(folder: Path, number: int) -> float | None:
+    """So many of this machine's as it was run with last; None: all."""
+    from tailrace.server import reading
+
+    link = reading.open_store(folder)
+    try:
+        return reading.cores_of(link, number, settings.LOCAL)
+    finally:
+        link.close()
+
+
+def _agreed(folder: Path, number: int, pool: str, submitted_us: int) -> Billing | None:
+    from tailrace.server import bills, reading
+
+    link = reading.open_store(folder)
+    try:
+        return bills.agreed(link, number, pool, submitted_us)
+    finally:
+        link.close()
+
+
+def _flags(options: dict[str, Any]) -> dict[str, Any]:
+    """Those options that are settings."""
+    return {name: options.get(name) for name in ("cores", "memory", "price", "port", "report")}
+
+
+def drive(
+    folder: Path,
+    loaded: settings.Settings,
+    pools: Pools,
+    options: dict[str, Any],
+    begin: Callable[[Embedded], int],
+) -> int:
+    logging.basicConfig(format="tailrace: %(message)s", level=logging.WARNING)
+    quiet = options["quiet"] or options["as_json"]
+    server = _server(folder, pools, loaded)
+    view = view_for(quiet=quiet)
+    say = _sayer(options["quiet"])
+    ended = run_to_rest(server, view, say, begin)
+    report = _report(folder, ended, say) if _wants_report(loaded, ended, quiet) else None
+    _tell(ended, report, folder, options)
+    return int(ended.code)
+
+
+def _server(folder: Path, pools: Pools, loaded: settings.Settings) -> Embedded:
+    try:
+        return Embedded(
+            folder, pools, port=loaded.port, journal=loaded.journal, store=loaded.store,
+            notify=loaded.notify,
+        )  # fmt: skip
+    except StoreBusy as busy:
+        there = f"`{hint('watch', folder)}`"
+        busy.remedy = busy.remedy.replace("`tailrace watch`", there)
+        raise
+
+
+def _wants_report(loaded: settings.Settings, ended: Ended, quiet: bool) -> bool:
+    """Drawing takes a second or two: who ran for less, interrupts, or looks at nothing, wants his
+    prompt back."""
+    if loaded.report is not None:
+        return loaded.report
+    long_enough = ended.took_s >= REPORT_AFTER_S
+    return long_enough and not quiet and ended.facts.phase != BagPhase.PAUSED
+
+
+def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
+    """Nothing is started for a task that no worker here could ever take."""
+    pools = settings.pools(loaded)
+    names = [pool.terms.name for pool in pools]
+    refuse_unknown(bag.spec.pools, names, lambda *told: bad(bag.spec, ("pools",), *told))
+    _refuse_unbound(bag, pools)
+    needs, admitted = bag.spec.needs, [p for p in pools if _admits(bag, p.terms.name)]
+    there = [_capacity(bag, pool) for pool in admitted if _is_known(pool)]
+    if len(there) < len(admitted) or any(fits(needs, amounts) for amounts in there):
+        return
+    most = max(there, key=lambda amounts: amounts["cores"])
+    lacks = next(name for name, amount in needs.items() if most.get(name, 0) < amount)
+    where = "no task fits on this machine" if not loaded.pools else "no task fits on any machine"
+    remedy = "Lower what each task needs, or run it on a larger machine."
+    raise bad(bag.spec, ("needs", lacks), f"{where}: {lacking(needs, most)}", remedy)
+
+
+def _admits(bag: Bag, pool: str) -> bool:
+    return not bag.spec.pools or pool in bag.spec.pools
+
+
+def _is_known(pool: AnyPool) -> bool:
+    """What a machine elsewhere has is known when it calls, unless it was said."""
+    return isinstance(pool, LocalPool) or pool.capacity.cores is not None
+
+
+def _capacity(bag: Bag, pool: AnyPool) -> dict[str, int]:
+    from tailrace.worker.machine import capacity
+
+    given = pool.capacity
+    return capacity(bag.spec.folder, given.cores, given.memory, None) | given.more
+
+
+def _sayer(quiet: bool) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        if not quiet:
+            print(f"tailrace: {text}", file=sys.stderr, flush=True)
+
+    return say
+
+
+def _report(folder: Path, ended: Ended, say: Callable[[str], None]) -> Path | None:
+    """A run whose report cannot be written has run all the same."""
+    try:
+        return _write_report(folder, ended)
+    except OSError as error:
+        say(f"the report cannot be written: {error.strerror}; later: {hint('report', folder)}")
+        return None
+
+
+def _write_report(folder: Path, ended: Ended) -> Path:
+    from tailrace.report.page import write_report
+    from tailrace.server import reading
+    from tailrace.server.recording import record
+
+    path = place.report_path(folder, ended.facts.bag, ended.facts.name)
+    link = reading.open_store(folder)
+    try:
+        write_report(record(link, ended.facts.bag), path)
+    finally:
+        link.close()
+    return path
+
+
+def _tell(ended: Ended, report: Path | None, folder: Path, options: dict[str, Any]) -> None:
+    if options["as_json"]:
+        _tell_json(ended, report)
+    elif not options["quiet"]:
+        for text in summary(ended, report, folder):
+            click.echo(text)
+    elif ended.code not in (Exit.OK, Exit.SOME_FAILED):
+        click.echo(f"tailrace: {_headline(ended)}", err=True)
+        for text in _stopped(ended, folder):
+            click.echo(f"tailrace: {text}", err=True)
+    for text in ended.unpublished:
+        click.echo(f"tailrace: {at_hand(text)}", err=True)
+
+
+def _tell_json(ended: Ended, report: Path | None) -> None:
+    import msgspec
+
+    facts = msgspec.to_builtins(ended.facts)
+    facts |= {"exit": int(ended.code), "report": None if report is None else str(report)}
+    click.echo(msgspec.json.encode(facts).decode())
+
+
+def summary(ended: Ended, report: Path | None, runs: Path) -> list[str]:
+    facts = ended.facts
+    which, of = ("", "") if ended.alone else (f" {facts.bag}", f"{facts.bag}/")
+    lines = [_headline(ended), *(f"  {plain(text)}" for text in ended.remarks)]
+    if facts.phase == BagPhase.FINISHED:
+        lines.append(f"  results: {hint(f'results{which}', runs)}")
+    else:
+        lines.append(f"  go on:   {hint(f'resume {facts.bag}', runs)}{_mended(facts.phase)}")
+    if facts.failed:
+        name = program(runs.parent)
+        first = hint(f"results{which} --failed", runs)
+        lines.append(f"  failed:  {first} · {name} logs {of}TASK · {name} retry{which}")
+    lines.append(f"  report:  {report or hint(f'report{which}', runs)}")
+    return lines + _stopped(ended, runs)
+
+
+def _stopped(ended: Ended, runs: Path) -> list[str]:
+    """Bags that ran beside it; without a word, nobody would look for them."""
+    return [
+        f"bag {facts.bag} ({plain(facts.name)}) was interrupted with it, "
+        f"{count(facts.count - facts.done, 'task')} left; "
+        f"go on: {hint(f'resume {facts.bag}', runs)}"
+        for facts in ended.stopped
+    ]
+
+
+def _mended(phase: str) -> str:
+    """A bag stays as it was handed in."""
+    if phase == BagPhase.BRAKED:
+        return " (when the cause is outside the bag; else mend it and run it anew)"
+    if phase == BagPhase.STOPPED:
+        return " (its budget stays; for another, run it anew)"
+    return ""
+
+
+def _headline(ended: Ended) -> str:
+    facts = ended.facts
+    return str(
+        Headline(
+            name=facts.name,
+            count=facts.count,
+            succeeded=facts.succeeded,
+            taken=facts.taken,
+            failed=facts.failed,
+            state=facts.phase,
+            why=facts.why,
+            submitted_us=facts.submitted_us,
+            ended_us=facts.ended_us,
+            now_us=facts.last_us,
+            deadline_us=ended.deadline_us,
+        )
+    )

@@ -1,0 +1,1 @@
+"""Pools as files describe them, and whether their machines come."""

@@ -1,0 +1,45 @@
+"""Changes to a bag, and more tasks for it: through the server that runs, or in the store when none
+does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailrace.cli.servers.calling import Asked
+from tailrace.scheduler.events import BagChanged, Change
+from tailrace.server import lock
+
+if TYPE_CHECKING:
+    from tailrace.bag.additions import Addition
+    from tailrace.server.enlarging import Enlarged
+
+
+def change(
+    folder: Path, bag: int, what: Change, tasks: tuple[int, ...] = (), why: str = ""
+) -> bool:
+    """True when a server took it, and acts on it now."""
+    owner = lock.alive(folder)
+    if owner is not None:
+        Asked(owner).change(bag, what, tasks, why)
+        return True
+    from tailrace.server.offline import Offline
+
+    with Offline(folder) as store:
+        store.tell(BagChanged(bag, what, tasks, why))
+    return False
+
+
+def add(folder: Path, bag: int, asked: Addition) -> tuple[Enlarged, bool]:
+    """And whether a server took it, as above."""
+    owner = lock.alive(folder)
+    if owner is not None:
+        return Asked(owner).add(bag, asked), True
+    from tailrace.server.enlarging import enlarge
+    from tailrace.server.offline import Offline
+
+    with Offline(folder) as store:
+        found = enlarge(store.link, bag, asked)
+        if found.event is not None:
+            store.tell(found.event, new=found.more)
+    return found.told, False

@@ -1,0 +1,117 @@
+"""Files on their way to a server: what it has already stays here."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import click
+import msgspec
+from msgspec.structs import replace
+
+from tailrace.bag import catalogue
+from tailrace.bag.bag import Bag
+from tailrace.bag.spec import BagSpec, FileName
+from tailrace.cli.servers.packing import Packed, pack
+from tailrace.errors import BadInput, ServerError
+from tailrace.server.lock import Owner
+from tailrace.worker.blobs import CHUNK, describe, digest
+from tailrace.worker.depot import Depot, Refused
+from tailrace.worker.joining import Join
+
+AT_ONCE = 4
+GIVE_UP_S = 30.0  # without an answer
+
+
+class Sent(msgspec.Struct, frozen=True):
+    files: int
+    bytes: int
+    sent: int  # bytes of them that the server did not have
+
+
+def send(owner: Owner, bag: Bag) -> tuple[BagSpec, Sent]:
+    """The bag's spec, which now names what it takes along."""
+    packed = pack(bag)
+    text = catalogue.encode(packed.catalogue)
+    if len(text) > catalogue.MOST_BYTES:
+        raise BadInput(
+            f"the bag has {len(packed.files):,} input files, more than a server takes",
+            remedy="Pack them into fewer archives, or put them on a folder that machines share.",
+        )
+    listed = describe(io.BytesIO(text))
+    sizes = packed.files.values()
+    packed.lists.update(listed.lists)
+    cut = [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
+    packed.lists.update((digest(part), part) for part in cut)
+    sent = _sent(owner, packed)
+    name = FileName(listed.file.hash, listed.file.size)
+    return replace(bag.spec, catalogue=name), Sent(len(sizes), sum(sizes), sent)
+
+
+def depot(owner: Owner) -> Depot:
+    """Gives up when nobody answers for a while."""
+    since: list[float] = []
+
+    def go_on(wrong: str) -> None:
+        if not wrong:
+            since[:] = [time.monotonic()]
+        elif time.monotonic() - since[0] > GIVE_UP_S:
+            raise ServerError(
+                f"the server at {owner.address} does not take or give files: {wrong}",
+                remedy="The same command again goes on where this one stopped.",
+            )
+
+    join = Join(owner.address, owner.token, owner.fingerprint)
+    return Depot(lambda: join, go_on)
+
+
+def _sent(owner: Owner, packed: Packed) -> int:
+    """How many bytes of files were sent; lists of chunks do not count."""
+    one = depot(owner)
+    try:
+        missing = one.missing(packed.names)
+    except Refused as error:
+        raise BadInput(f"the server at {owner.address} refuses: {error}") from None
+    finally:
+        one.close()
+    if not missing:
+        return 0
+    with ThreadPoolExecutor(AT_ONCE) as threads, _bar(len(missing)) as bar:
+        sender = Sender(owner, packed)
+        total = 0
+        for name, size in zip(missing, threads.map(sender.send, missing), strict=True):
+            total += size if name in packed.chunks else 0
+            bar.update(1)
+    return total
+
+
+def _bar(length: int) -> Any:
+    """Of chunks, so of MiB; nothing where there is no terminal."""
+    shown = sys.stderr.isatty()
+    out = sys.stderr if shown else io.StringIO()
+    return click.progressbar(length=length, label="sending files", file=out)
+
+
+class Sender:
+    """Each thread has a connection of its own."""
+
+    def __init__(self, owner: Owner, packed: Packed) -> None:
+        self._owner, self._packed = owner, packed
+        self._own = threading.local()
+
+    def send(self, name: str) -> int:
+        if not hasattr(self._own, "depot"):
+            self._own.depot = depot(self._owner)
+        data = self._packed.read(name)
+        if digest(data) != name:
+            path, _ = self._packed.chunks[name]
+            raise BadInput(f"the input {path} changed while it was sent", remedy="Try again.")
+        try:
+            self._own.depot.put(name, data)
+        except Refused as error:
+            raise BadInput(f"the server at {self._owner.address} refuses: {error}") from None
+        return len(data)

@@ -1,0 +1,1 @@
+"""What `tailrace serve` and the makers of tokens need."""
