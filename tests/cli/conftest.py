@@ -193,10 +193,8 @@ def live(tmp_path: Path) -> Iterator[Live]:
                     process.wait(5)
 
 
-@pytest.fixture(scope="session")
-def halfway(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def interrupt_half_way(folder: Path) -> Path:
     """Interrupted once, politely, with one task to go."""
-    folder = tmp_path_factory.mktemp("halfway")
     (folder / "jobs.txt").write_text("echo one\necho two\nsleep 60\n")
     words = [sys.executable, "-m", "tailrace.cli.main", "run", "--commands", "jobs.txt", "--quiet"]
     process = subprocess.Popen(words, cwd=folder, env=clean_environment({}), stderr=-3)
@@ -204,3 +202,9 @@ def halfway(tmp_path_factory: pytest.TempPathFactory) -> Path:
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
     return folder
+
+
+@pytest.fixture(scope="session")
+def halfway(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """For all tests: to be read, and copied where a test changes something."""
+    return interrupt_half_way(tmp_path_factory.mktemp("halfway"))

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Answer, ask, clean_environment, tailrace
+from tests.cli.conftest import Answer, ask, clean_environment, interrupt_half_way, tailrace
 
 SWEEP = """
 command = "echo run >> ran; python3 model.py {alpha} {seed}"
@@ -168,8 +168,9 @@ def test_a_grown_array_keeps_its_results(tmp_path: Path) -> None:
     assert run(tmp_path, "--array", "0-4", "job.sh").code == 2
 
 
-def test_an_interrupted_bag_need_not_be_resumed(halfway: Path) -> None:
-    jobs = (halfway / "jobs.txt").read_text().replace("sleep 60", "echo three")
-    (halfway / "more.txt").write_text(jobs)
-    told = tailrace(halfway, "run", "--commands", "more.txt")
+def test_an_interrupted_bag_need_not_be_resumed(tmp_path: Path) -> None:
+    folder = interrupt_half_way(tmp_path)
+    jobs = (folder / "jobs.txt").read_text().replace("sleep 60", "echo three")
+    (folder / "more.txt").write_text(jobs)
+    told = tailrace(folder, "run", "--commands", "more.txt")
     assert told.code == 0 and "2 of 3 tasks have results from bag 1; 1 to do" in told.err
