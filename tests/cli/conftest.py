@@ -193,9 +193,9 @@ def live(tmp_path: Path) -> Iterator[Live]:
                     process.wait(5)
 
 
-def interrupt_half_way(folder: Path) -> Path:
+def interrupt_half_way(folder: Path, last: str = "sleep 60") -> Path:
     """Interrupted once, politely, with one task to go."""
-    (folder / "jobs.txt").write_text("echo one\necho two\nsleep 60\n")
+    (folder / "jobs.txt").write_text(f"echo one\necho two\n{last}\n")
     words = [sys.executable, "-m", "tailrace.cli.main", "run", "--commands", "jobs.txt", "--quiet"]
     process = subprocess.Popen(words, cwd=folder, env=clean_environment({}), stderr=-3)
     Live(folder, process).wait_until(done=2)

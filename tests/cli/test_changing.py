@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.conftest import Live, ask, clean_environment, tailrace
+from tests.cli.conftest import Live, ask, clean_environment, interrupt_half_way, tailrace
 
 
 def test_retry_without_a_server_reopens_and_resume_runs(copied: Path) -> None:
@@ -108,3 +108,16 @@ def test_a_resumed_run_tells_of_failures_before_it(copied: Path) -> None:
     assert told.code == 1
     (line,) = (line for line in told.out.splitlines() if "task failed, exit 4" in line)
     assert line.startswith("  2 failed: ") and line.endswith("(task 1, 4)")
+
+
+def test_a_folder_that_was_moved_can_be_gone_on_with(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    interrupt_half_way(tmp_path / "old", last="[ -e go ] || sleep 60")
+    (tmp_path / "old").rename(tmp_path / "new")
+    told = tailrace(tmp_path / "new", "resume", "--quiet")
+    assert told.code == 2 and f"runs in {tmp_path}/old, which is not there any more" in told.err
+    remedy = f"ln -s {tmp_path}/new {tmp_path}/old"
+    assert remedy in told.err
+    subprocess.run(remedy, shell=True, check=True)
+    (tmp_path / "new" / "go").touch()
+    assert tailrace(tmp_path / "new", "resume", "--quiet").code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,7 @@ from tailrace.cli.here.running import Ended, run_to_rest
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.pools.poolsfile import refuse_unknown
 from tailrace.cli.screen import plain
-from tailrace.errors import Exit, StoreBusy
+from tailrace.errors import BadInput, Exit, StoreBusy
 from tailrace.pools.budget import paid_in, unbound
 from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
@@ -90,6 +91,7 @@ def _refuse_unbound(bag: Bag, pools: Pools) -> None:
 
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
     spec, submitted_us = _submitted(folder, number)
+    _refuse_moved(spec, number, folder.parent)
     bag_file, hidden = _file_of(spec), secrets.taken_again(spec, folder, number)
     loaded = settings.load(_flags(options), folder.parent, bag_file)
     if loaded.origin("cores") == settings.DEFAULT:
@@ -101,6 +103,16 @@ def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
         return number
 
     return drive(folder, loaded, pools, options, begin)
+
+
+def _refuse_moved(spec: BagSpec, number: int, here: Path) -> None:
+    """Every task would fail there, one after the other."""
+    if not Path(spec.folder).is_dir():
+        link = shlex.join(["ln", "-s", str(here), spec.folder])
+        raise BadInput(
+            f"bag {number} runs in {spec.folder}, which is not there any more",
+            remedy=f"Bring it back. If it was only moved here, a link will do: `{link}`",
+        )
 
 
 def _submitted(folder: Path, number: int) -> tuple[BagSpec, int]:
