@@ -48,38 +48,12 @@ from tailrace.server.protocol import (
     WorkRequest,
     WorkResult,
 )
+from tailrace.server.session import Session
 from tailrace.server.store import Store
 
 SCAN_US = SECOND_US  # how often silence is looked for
-SAME_END_US = 5 * SECOND_US
 Known = tuple[int, int, str]  # bag, index and host of an attempt
 REMIND_US = 2 * SECOND_US  # a worker that still holds what it was told to drop is told again
-
-
-class Session:
-    """What is known of a worker between its calls. `number` is durable, and so is `seq` as far as
-    a call was told to start something: no older call can deny having heard of that."""
-
-    __slots__ = (
-        "about", "ends_us", "facts", "first_us", "gone", "host", "number", "seen_us", "sent", "seq",
-        "shared", "told",
-    )  # fmt: skip
-
-    def __init__(
-        self, host: str, number: int, seq: int, about: bytes, first_us: int, seen_us: int
-    ) -> None:
-        self.host = host
-        self.number = number
-        self.seq = seq
-        self.about = about
-        self.first_us = first_us
-        self.seen_us = seen_us
-        self.facts: HostSeen | None = None  # as the scheduler was told
-        self.gone = False  # the scheduler was told that it is silent
-        self.told: dict[int, int] = {}  # attempts it was told to drop, and when
-        self.ends_us: int | None = None  # of its lease, as it was told
-        self.sent: dict[str, None] = {}  # small blobs it was given
-        self.shared: dict[int, None] = {}  # bags of which we told it what all tasks share
 
 
 class Released(msgspec.Struct):
@@ -240,7 +214,7 @@ class Desk:
             session = Session(request.host, request.session, request.seq, b"{}", now, now)
             self._sessions[request.host] = session
         seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease,
-                        request.speed, _end(request, session.facts, now))  # fmt: skip
+                        request.speed, session.end_of(request, now))  # fmt: skip
         told = session.facts == seen and not session.gone and session.number == request.session
         if session.number != request.session:
             session.sent.clear()
@@ -460,16 +434,6 @@ def _ended(known: Known, result: WorkResult) -> Ended:
     text = "" if result.outcome is Outcome.SUCCEEDED else result.text()
     measured = Measured(result.run_us, result.exit, result.limit or "", text, result.of_bag)
     return Ended(result.attempt, bag, index, host, result.outcome, measured)
-
-
-def _end(request: WorkRequest, before: HostSeen | None, now: int) -> int | None:
-    """When its machine ends. It tells how long it has, and calls take their time: nearly the same
-    is the same."""
-    if request.ends_s is None:
-        return None
-    ends = now + round(request.ends_s * SECOND_US)
-    known = before.ends_us if before is not None else None
-    return known if known is not None and abs(ends - known) < SAME_END_US else ends
 
 
 def _is_new(attempt: Attempt, told: WorkProgress) -> bool:

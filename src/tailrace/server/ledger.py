@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -31,10 +31,8 @@ from tailrace.scheduler.state import Attempt, State
 from tailrace.server.batch import Batch, New
 from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult
+from tailrace.server.session import Session
 from tailrace.server.tally import failure, tally
-
-if TYPE_CHECKING:
-    from tailrace.server.desk import Session
 
 encode = msgspec.json.Encoder().encode
 DriverCall = Acquire | Renew | Release
