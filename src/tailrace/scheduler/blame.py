@@ -27,8 +27,9 @@ def succeeded(state: State, bag: Bag, event: Ended) -> None:
     if bag.doubts:
         doubts.clear(state, bag, event.host)
     bag.times.add(event.measured.run_us)
-    if event.host in state.hosts:
-        _note_success(state, state.hosts[event.host])
+    host = state.hosts.get(event.host)
+    if host is not None:
+        _note_success(state, host)
     if bag.troubles and event.index in bag.troubles:
         _failed_elsewhere(state, bag.troubles[event.index], event)
 

@@ -93,18 +93,19 @@ def _new_attempt(
     number, replication = state.next_attempt, bag.replication
     state.next_attempt = number + 1
     ahead = bool(host.live) and admission.goes_ahead(bag, host)
-    attempt = Attempt(number, bag.id, index, host.id, state.now, needs, ahead)
+    timeout_us = bag.terms.timeout_us
+    if replication is not None:
+        timeout_us = replication.timeout_us(state, bag, host)
+    if timeout_us is not None and timeout_us < host.min_timeout_us:
+        timeout_us = host.min_timeout_us
+    attempt = Attempt(number, bag.id, index, host.id, state.now, needs, ahead, timeout_us)
     believe(state, bag, host, attempt)
     if host.kind not in bag.trials and bag.terms.trial_us:
         brakes.begin_trial(state, bag, host, number)
     if host.probing:
         host.probe = number
-    if replication is None:
-        timeout_us = bag.terms.timeout_us
-    else:
-        timeout_us = replication.timeout_us(state, bag, host)
     if timeout_us is not None:
-        _set_timeout(state, attempt, timeout_us, host)
+        state.timers.set(state.now + timeout_us, TIMEOUT, number)
     return attempt
 
 
@@ -123,14 +124,6 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         money.owe(state, bag, host, attempt)
 
 
-def _set_timeout(state: State, attempt: Attempt, timeout_us: int, host: Host) -> None:
-    pool = state.pools.get(host.pool)
-    if pool is not None and timeout_us < pool.min_timeout_us:
-        timeout_us = pool.min_timeout_us
-    attempt.timeout_us = timeout_us
-    state.timers.set(attempt.sent_us + timeout_us, TIMEOUT, attempt.attempt)
-
-
 def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     """The attempt is over: its room is free again."""
     number, index, plain = attempt.attempt, attempt.index, host.plain
@@ -141,7 +134,7 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         plain[bag.id] -= 1
     else:
         del plain[bag.id]
-    if not host.live:
+    if host.lease is not None and not host.live:
         units.fell_idle(state, host.lease)
     if attempt.reached is not None:
         del bag.telling[number]
@@ -158,7 +151,7 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
 
 def less_out(state: State, bag: Bag) -> None:
     """An offer may have found nothing only because so many of the bag were under way."""
-    if not bag.may_begin and bag.hungry:
+    if bag.terms.most_running is not None and not bag.may_begin and bag.hungry:
         state.supply = True
     bag.out -= 1
 

@@ -59,7 +59,9 @@ def _first_of(state: State, pool: str) -> None:
 
 
 def rate(state: State, host: Host) -> None:
+    pool = state.pools.get(host.pool)
     host.reliable = is_reliable(state, host.pool)
+    host.min_timeout_us = 0 if pool is None else pool.min_timeout_us
 
 
 def is_reliable(state: State, name: str) -> bool:

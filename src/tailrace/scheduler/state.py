@@ -265,9 +265,9 @@ def _numbers(permutation: bytes | None) -> array[int] | None:
 class Host:
     __slots__ = (
         "able", "booked", "capacity", "ends_us", "excluded_until_us", "exclusions", "grown", "id",
-        "kind", "lease", "live", "offer", "offered", "payer", "plain", "pool", "present", "probe",
-        "probing", "proven", "reliable", "retired", "speed", "succeeded", "told", "unable", "whole",
-        "why",
+        "kind", "lease", "live", "min_timeout_us", "offer", "offered", "payer", "plain", "pool",
+        "present", "probe", "probing", "proven", "reliable", "retired", "speed", "succeeded",
+        "told", "unable", "whole", "why",
     )  # fmt: skip
 
     def __init__(self, row: HostRow) -> None:
@@ -287,6 +287,7 @@ class Host:
         self.why = row.why
         self.told = row.told
         self.reliable = True  # as its pool says (kept by `fleet`)
+        self.min_timeout_us = 0  # the same
         self.present = False  # has called, and is not silent
         self.able = False  # present, not excluded, and its lease stands (kept by `fleet`)
         self.retired = False  # its lease is over, or none of ours

@@ -106,15 +106,16 @@ class NTDMr(Replication):
         if succeeded:
             self._results += 1
             self._turnarounds_us += state.now - attempt.sent_us
-        self._dear_out -= state.hosts[attempt.host].reliable
+        if self._dear_out:
+            self._dear_out -= state.hosts[attempt.host].reliable
         if self._dear_out < self._most_dear and self._queues[True]:
             state.supply = True
 
     def settled(self, state: State, bag: Bag, index: int) -> None:
-        if bag.tail_us is None:
-            self._look(state, bag)
-        else:
+        if bag.tail_us is not None:
             self._queued.pop(index, None)
+        elif bag.terms.count - bag.done.count < len(state.able):
+            self._look(state, bag)
 
     def sends_again(self, state: State, bag: Bag, index: int, trouble: Trouble) -> bool:
         """In the tail all is ours. One whose last allowed attempt has failed is tried once more
@@ -153,13 +154,12 @@ class NTDMr(Replication):
     # the tail
 
     def _look(self, state: State, bag: Bag) -> None:
-        left = bag.terms.count - bag.done.count
-        if left < len(state.able) and bag.runs:  # seldom: asked first
-            machines = cheap_hosts(state, bag)
-            if left < machines:
-                bag.tail_us, bag.tail_hosts = state.now, machines
-                state.out.append(Remember(bag.row()))
-                self._begin(state, bag, machines)
+        """Has it begun? Seldom: with every task, whether all able hosts are more is asked first."""
+        machines = cheap_hosts(state, bag)
+        if bag.runs and bag.terms.count - bag.done.count < machines:
+            bag.tail_us, bag.tail_hosts = state.now, machines
+            state.out.append(Remember(bag.row()))
+            self._begin(state, bag, machines)
 
     def _begin(self, state: State, bag: Bag, machines: int) -> None:
         self._most_dear = math.ceil(round(self._mr * machines, 9))
