@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import ask
 
 from tailrace.server import bills, reading
+from tailrace.server.hostwork import host_work
 
 MANY = 5_000
 ASKED: dict[str, Callable[[sqlite3.Connection], object]] = {
@@ -19,6 +20,7 @@ ASKED: dict[str, Callable[[sqlite3.Connection], object]] = {
     "when anything last happened": lambda link: reading.last_moment(link, 1),
     "what was spent": lambda link: bills.spent(link, 1),
     "which hosts there are": reading.hosts,
+    "what they did": host_work,
     "outputs that wait": lambda link: reading.unpublished(link, 1),
 }
 
@@ -51,6 +53,7 @@ def add_another_bag(folder: Path) -> None:
     link.executemany(
         "INSERT INTO results VALUES (2, ?, ?, 'succeeded')", ((n, 100 + n) for n in range(MANY))
     )
+    link.execute("INSERT INTO host_work VALUES (2, ?, ?, ?)", (host, MANY, MANY))
     link.commit()
     link.close()
 

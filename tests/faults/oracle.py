@@ -34,6 +34,7 @@ class Rule(StrEnum):
     PUBLISHED = "the outputs of each accepted result are at their targets, and no others"
     BUDGET = "no bag costs more than its budget"
     TOLD = "an attempt is believed to be so far as its task said, on its own host"
+    COUNTED = "what each host did is counted as it was"
     REPLAY = "the journal replays to the same decisions"
     QUIET = "when the faults stop, everything comes to its end"
     SOUND = "the product raises no error and breaks no invariant"
@@ -228,6 +229,14 @@ class Oracle:
             there = [index for owner, index in self.results if owner == bag]
             whole = row.phase != "finished" or sorted(there) == list(range(count))
             hold(whole, Rule.ONE_RESULT, f"bag {bag} of {count} is finished, results of {there}")
+
+    def check_work(self, link: sqlite3.Connection) -> None:
+        """Counted with each commit, and by going through all attempts."""
+        counts = "count(*), count(*) FILTER (WHERE outcome = 'succeeded')"
+        query = f"SELECT bag, host, {counts} FROM attempts GROUP BY bag, host ORDER BY bag, host"
+        did = link.execute(query).fetchall()
+        found = link.execute("SELECT * FROM host_work ORDER BY bag, host").fetchall()
+        hold(found == did, Rule.COUNTED, f"{found} is counted, the attempts are {did}")
 
     def check_outputs(self, outputs: dict[Task, str | None]) -> None:
         """What lies at the target of each task that has one: the winner's bytes."""

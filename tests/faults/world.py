@@ -130,6 +130,7 @@ class World:
         link = reading.open_store(self.folder)
         self.oracle.check_tables(link)
         self.oracle.check_counts(link)
+        self.oracle.check_work(link)
         self.oracle.check_journal(link)
         link.close()
 

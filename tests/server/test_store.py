@@ -10,6 +10,7 @@ import pytest
 from tailrace.errors import StoreBusy, StoreError
 from tailrace.server import migrations
 from tailrace.server.batch import Batch
+from tailrace.server.hostwork import HostWork, host_work
 from tailrace.server.link import Rejected, Trouble
 from tailrace.server.lock import Lock, Owner, alive
 from tailrace.server.sqlite import version_of
@@ -141,7 +142,7 @@ def test_the_token_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     held.free()
 
 
-def test_live_attempts_of_a_store_of_version_1_are_found_by_their_hosts(
+def test_attempts_of_a_store_of_version_1_are_found_and_counted_by_their_hosts(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = migrations.steps()[:1]
@@ -151,12 +152,18 @@ def test_live_attempts_of_a_store_of_version_1_are_found_by_their_hosts(
     old.link.execute("INSERT INTO hosts VALUES ('one', 1, 1, '', '', 0, 0)")
     old.link.execute("INSERT INTO hosts VALUES ('two', 1, 1, '', '', 0, 0)")
     sent = "INSERT INTO attempts (attempt, bag, idx, host, why, sent_us, outcome)"
+    old.link.execute("INSERT INTO bags VALUES (1, '', '', '', '', NULL)")
     rows = [
         (1, 1, 0, "one", "", 5, "lost"),
         (2, 1, 0, "two", "", 6, None),
         (3, 1, 1, "one", "", 7, None),
+        (4, 1, 2, "one", "", 8, "succeeded"),
+        (5, 7, 0, "one", "", 1, "succeeded"),  # of a bag that is gone
     ]
     old.link.executemany(f"{sent} VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     old.close()
-    found = Store(path).link.execute("SELECT attempt FROM live_attempts ORDER BY attempt")
+    new = Store(path)
+    found = new.link.execute("SELECT attempt FROM live_attempts ORDER BY attempt")
     assert found.fetchall() == [(2,), (3,)]
+    one, two = HostWork(3, 1, 1), HostWork(1, 0, 1)
+    assert host_work(new.link) == {"one": one, "two": two}

@@ -67,6 +67,7 @@ class Batch:
         self.hosts: list[Row] = []  # host, session, seq, row, about, first_seen_us, last_seen_us
         self.live: list[Row] = []  # all that the host holds, host
         self.answered: list[Row] = []  # seq, host
+        self.work: list[Row] = []  # bag, host, how many more were sent, and succeeded
         self.leases: list[Row] = []  # lease, bag, row
         self.unpublished: list[Row] = []  # attempt
         self.published: list[Row] = []  # attempt

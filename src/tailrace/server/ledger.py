@@ -24,11 +24,12 @@ from tailrace.scheduler.decisions import (
     Settle,
     StopBag,
 )
-from tailrace.scheduler.events import AnyEvent
+from tailrace.scheduler.events import AnyEvent, Ended
 from tailrace.scheduler.journal import Page, encode_page
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.state import Attempt, State
 from tailrace.server.batch import Batch, New
+from tailrace.server.hostwork import Counts
 from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult
 from tailrace.server.session import Session
@@ -90,6 +91,8 @@ class Ledger:
     def _begin(self, now: int, state: State, opening: Page | None) -> None:
         self._now, self._state = now, state
         self._batch = Batch()
+        self._work = Counts()
+        self._event: AnyEvent | None = None  # in hand
         self._page = opening or Page()
         self._troubles: dict[tuple[int, int], TaskRow | None] = {}
         self._closed: dict[int, None] = {}
@@ -127,6 +130,7 @@ class Ledger:
     def enter(self, event: AnyEvent, decisions: list[AnyDecision]) -> None:
         if self._journal:
             self._page.enter(self._now, event, decisions)
+        self._event = event
         for decision in decisions:
             self._doors[type(decision)](decision)
 
@@ -144,6 +148,7 @@ class Ledger:
                 self._batch.untroubled.append((bag, index))
             else:
                 self._batch.troubles.append((bag, index, encode(row)))
+        self._batch.work = self._work.rows()
         for host in self._given:
             self._batch.live.append((encode(list(self._state.hosts[host].live)).decode(), host))
         if self._page.entries:
@@ -172,6 +177,7 @@ class Ledger:
         self._touched[new.host] = self._given[new.host] = None
         row = (new.attempt, new.bag, new.index, new.host, lease, new.why, self._now, new.timeout_us)
         self._batch.sent.append(row)
+        self._work.sent(new.bag, new.host)
 
     def _drop(self, one: Drop) -> None:
         self._touched[one.host] = None
@@ -184,6 +190,14 @@ class Ledger:
             self._closed[end.attempt] = None
         row = (self._now, end.outcome._value_, end.accepted, run, code, body, end.attempt)
         self._batch.ended.append(row)
+        if end.outcome is Outcome.SUCCEEDED:
+            self._count_success(end)
+
+    def _count_success(self, end: Close) -> None:
+        """Nothing but its own report makes an attempt succeed."""
+        told = self._event
+        assert isinstance(told, Ended) and told.attempt == end.attempt
+        self._work.succeeded(told.bag, told.host)
 
     def _note_late_reports(self) -> None:
         """What came after its attempt was closed, or second, changes nothing but is kept."""

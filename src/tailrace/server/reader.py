@@ -19,10 +19,11 @@ from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
 from tailrace.server import attempts, bills, reading
 from tailrace.server.attempts import AttemptFacts
+from tailrace.server.hostwork import HostWork, host_work
 from tailrace.server.link import Link
 from tailrace.server.lock import Owner
 from tailrace.server.protocol import WorkResult
-from tailrace.server.reading import BagFacts, FeedItem, HostFacts, HostWork
+from tailrace.server.reading import BagFacts, FeedItem, HostFacts
 from tailrace.server.recording import Brief
 from tailrace.server.wrong import went_wrong
 
@@ -192,7 +193,7 @@ class StoreReader:
 
     def hosts(self, of: str | None = None) -> list[HostTold]:
         """What each did for the bags `of` one owner, or for all."""
-        work = reading.host_work(self.link, of)
+        work = host_work(self.link, of)
         hosts = reading.hosts(self.link)
         if of is not None:  # what a task of somebody else said
             hosts = [replace(host, row=replace(host.row, told="")) for host in hosts]

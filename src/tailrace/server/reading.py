@@ -63,14 +63,6 @@ class HostFacts(msgspec.Struct, frozen=True):
     last_seen_us: int
 
 
-class HostWork(msgspec.Struct, frozen=True):
-    """What a host was sent, counted from the attempts."""
-
-    attempts: int = 0
-    succeeded: int = 0
-    live: int = 0
-
-
 class OlderStore(StoreError):
     """Written by an earlier version: it must be brought up to date before it can be read."""
 
@@ -367,18 +359,6 @@ def unpublished(link: Link, number: int) -> list[int]:
     """Tasks that succeeded and whose outputs are not at their targets yet."""
     query = "SELECT idx FROM unpublished JOIN attempts USING (attempt) WHERE bag = ? ORDER BY idx"
     return [row[0] for row in link.execute(query, (number,))]
-
-
-def host_work(link: Link, of: str | None = None) -> dict[str, HostWork]:
-    """Of all hosts, in one pass over the attempts: no index knows hosts. `of` one owner, or all."""
-    whose, values = "", tuple[str, ...]()
-    if of is not None:
-        whose, values = " WHERE bag IN (SELECT bag FROM bags WHERE owner = ?)", (of,)
-    query = (
-        "SELECT host, count(*), count(*) FILTER (WHERE outcome = 'succeeded'),"
-        f" count(*) FILTER (WHERE outcome IS NULL) FROM attempts{whose} GROUP BY host"
-    )
-    return {host: HostWork(*counts) for host, *counts in link.execute(query, values)}
 
 
 def journal(link: Link) -> Iterator[bytes]:

@@ -20,6 +20,9 @@ STATEMENTS = {
     " session = excluded.session, seq = excluded.seq, row = excluded.row, about = excluded.about,"
     " last_seen_us = excluded.last_seen_us",
     "live": "UPDATE hosts SET live = ? WHERE host = ?",
+    "work": "INSERT INTO host_work (bag, host, attempts, succeeded) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (bag, host) DO UPDATE SET attempts = host_work.attempts + excluded.attempts,"
+    " succeeded = host_work.succeeded + excluded.succeeded",
     "answered": "UPDATE hosts SET seq = ? WHERE host = ?",
     "leases": "INSERT INTO leases (lease, bag, row) VALUES (?, ?, ?)"
     " ON CONFLICT (lease) DO UPDATE SET bag = excluded.bag, row = excluded.row",
@@ -40,7 +43,8 @@ MORE_TASKS = "UPDATE bags SET spec = ?, permutation = ? WHERE bag = ?"
 NEW_CHUNK = "INSERT INTO chunks (bag, k, body) VALUES (?, ?, ?)"
 # What goes at once with a bag that is forgotten: all by which anybody would know of it.
 FORGET = tuple(
-    f"DELETE FROM {table} WHERE bag = ?" for table in ("bags", "troubles", "leases", "submissions")
+    f"DELETE FROM {table} WHERE bag = ?"
+    for table in ("bags", "troubles", "leases", "submissions", "host_work")
 )
 # What is left of it goes in slices.
 CLEAR = {

@@ -15,8 +15,8 @@ from tailrace.cli.servers.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report import words
 from tailrace.server.attempts import AttemptFacts
+from tailrace.server.hostwork import HostWork
 from tailrace.server.reader import Reader
-from tailrace.server.reading import HostWork
 
 
 @click.command(
