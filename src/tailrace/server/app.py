@@ -174,14 +174,14 @@ class App:
 def _request(body: bytes) -> WorkRequest:
     try:
         request = decode_request(body)
-        deep = [result.attempt for result in request.results if result.too_deep]
+        deep = any(result.too_deep for result in request.results)
     except (msgspec.MsgspecError, RecursionError) as error:
         _check_protocol(body)
         raise Refused(400, str(error)) from None
     if request.protocol != PROTOCOL:
         raise OtherProtocol
     if deep:
-        raise Refused(400, f"the value of attempt {deep[0]} is nested too deep")
+        raise Refused(400, "the value of a result is nested too deep")
     if any(result.outcome not in REPORTED for result in request.results):
         raise Refused(400, "an outcome that no worker can report")
     return request

@@ -41,7 +41,7 @@ class Custody:
         if whose.attempt is not None:
             bag, index = self._held(who, whose.attempt)
             if name not in self._names(whose.attempt, bag, index):
-                raise Refused(404, f"{name} is no input of attempt {whose.attempt}")
+                raise Refused(404, f"{name} is no input of task {bag}/{index}")
             return of_bag(bag)
         if who.kind is Kind.POOL:
             raise Refused(403, "a machine reads for an attempt it has: say which")
@@ -76,7 +76,7 @@ class Custody:
         if sent is None or not self._is_his(who, sent[2]):
             raise Refused(404, f"no machine of yours has attempt {number}")
         if self._world.store.has_result(sent[0], sent[1]):
-            raise Refused(404, f"the task of attempt {number} has its result")
+            raise Refused(404, f"task {sent[0]}/{sent[1]} has its result")
 
     def _is_his(self, who: Principal, host: str) -> bool:
         known = self._world.state.hosts.get(host)
