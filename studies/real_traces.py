@@ -10,16 +10,27 @@ from studies import data, renewal
 from studies.runs import Figures, Runs, over, work_lost
 from studies.table import deviation, mean, table
 from studies.traces_picture import draw
+from studies.verdict import REFUTED as REFUTED
+from studies.verdict import Apart, Claim, all_near, apart, claims
 from tailrace.simulation.fitting import Fit, best_fit, fit
-from tailrace.simulation.laws import Empirical, Exponential, Gamma, Law, Lognormal, Weibull
+from tailrace.simulation.laws import Changed, Empirical, Exponential, Gamma, Law, Lognormal, Weibull
+from tailrace.simulation.running import Running
 from tailrace.simulation.samples import Samples
 from tailrace.simulation.traces import Interval, lifetime_law
 
 NEEDS = "TAILRACE_DATA"
 LEASED = "as seen, leased"
+EXPONENTIAL = "exponential, both"
+SPOTS = 50  # machines
 HOURS = 180 * 24  # of the scenario
+FITS = ("interval", "law", "parameter (hours)", "archive", "ours", "deviation")
+LANL = ("laws", "trace: up, %", "theory: up, %", "ours: up, %", "deviation from the trace",
+        "failures in 180 days of a node, theory", "ours", "work lost, %")  # fmt: skip
+BLAST = ("search", "tasks", "best law", "recorded makespan, s", "ours, s", "deviation")
 RECORDED_S = {"large": 3908.44, "medium": 5074.08, "small": 1279.30}  # whole workflows
 CORES = {"large": 72, "medium": 72, "small": 24}  # of the machines that ran their searches
+
+Spots = tuple[dict[str, Law], dict[str, list[Figures]]]  # laws of their lives, and runs with them
 
 
 class Lives(NamedTuple):
@@ -38,21 +49,66 @@ def main(runs: Runs, folder: Path) -> str:
     nodes, lives = data.lanl(place), of_spot(data.spot(place))
     laws, spot = _spot(runs, lives, place)
     ups = data.hours(nodes, up=True)
+    fits, lanl, blast = _fits(place, nodes), _lanl(runs, nodes), _blast(runs, place)
     draw(folder / "real-traces.svg", ups, lives, data.blast(place))
     return PAGE.format(
         seeds=runs.seeds,
-        fits=_fits(place, nodes),
-        lanl=_lanl(runs, nodes),
+        claims=claims(*judged(fits, lanl, (laws, spot), blast)),
+        fits=table(FITS, [one.cells() for one in fits]),
+        lanl=table(LANL, [one.cells() for one in lanl]),
         spot=_spot_table(laws, spot),
         braked=f"{_braked(spot[LEASED])} of {runs.seeds}",
-        blast=_blast(runs, place),
+        blast=table(BLAST, [one.cells() for one in blast]),
     )
 
 
 # Los Alamos
 
 
-def _fits(place: Path, nodes: dict[str, list[Interval]]) -> str:
+class Parameter(NamedTuple):
+    """Of a fitted law."""
+
+    interval: str
+    family: str
+    name: str
+    theirs: float
+    ours: float
+
+    def cells(self) -> tuple[str, ...]:
+        return (self.interval, self.family, self.name, f"{self.theirs:.2f}", f"{self.ours:.2f}",
+                deviation(self.ours, self.theirs, 3))  # fmt: skip
+
+
+class Nodes(NamedTuple):
+    """A hundred of them for 180 days, with laws of their times up and down."""
+
+    name: str
+    up: Law
+    down: Law
+    trace: float  # of the time up, %
+    found: list[Figures]
+
+    @property
+    def theory(self) -> float:
+        return 100 * self.up.mean() / (self.up.mean() + self.down.mean())
+
+    @property
+    def available(self) -> Running:
+        return over(self.found, lambda figures: 100 * figures["availability"])
+
+    @property
+    def failures(self) -> Running:
+        """Of a node."""
+        return over(self.found, lambda figures: figures["failures"] / 100)
+
+    def cells(self) -> tuple[str, ...]:
+        ours = self.available
+        return (self.name, f"{self.trace:.2f}", f"{self.theory:.2f}", mean(ours, 2),
+                deviation(ours.mean, self.trace, 2), f"{renewal.failures(self.up, HOURS):.2f}",
+                mean(self.failures, 2), mean(over(self.found, work_lost), 2))  # fmt: skip
+
+
+def _fits(place: Path, nodes: dict[str, list[Interval]]) -> list[Parameter]:
     rows = []
     for up in (True, False):
         hours = data.hours(nodes, up=up)
@@ -60,40 +116,23 @@ def _fits(place: Path, nodes: dict[str, list[Interval]]) -> str:
             found = fit(family, hours).law
             for name, theirs in zip(found.__struct_fields__, given, strict=True):
                 ours = float(getattr(found, name))
-                rows.append((data.KINDS[up], family, name, f"{theirs:.2f}", f"{ours:.2f}",
-                             deviation(ours, theirs, 3)))  # fmt: skip
-    return table(("interval", "law", "parameter (hours)", "archive", "ours", "deviation"), rows)
+                rows.append(Parameter(data.KINDS[up], family, name, theirs, ours))
+    return rows
 
 
-def _lanl(runs: Runs, nodes: dict[str, list[Interval]]) -> str:
+def _lanl(runs: Runs, nodes: dict[str, list[Interval]]) -> list[Nodes]:
     ups, downs = data.hours(nodes, up=True), data.hours(nodes, up=False)
     laws = {
         "Weibull up, lognormal down": (best_fit(ups).law, best_fit(downs).law),
-        "exponential, both": (fit("exponential", ups).law, fit("exponential", downs).law),
+        EXPONENTIAL: (fit("exponential", ups).law, fit("exponential", downs).law),
     }
-    cases = {name: _lives(*both) for name, both in laws.items()}
-    found = runs.of("lanl.toml", cases)
+    found = runs.of("lanl.toml", {name: _lives(*both) for name, both in laws.items()})
     trace = 100 * ups.mean() / (ups.mean() + downs.mean())
-    rows = [_lanl_row(name, laws[name], trace, found[name]) for name in laws]
-    head = ("laws", "trace: up, %", "theory: up, %", "ours: up, %", "deviation from the trace",
-            "failures in 180 days of a node, theory", "ours", "work lost, %")  # fmt: skip
-    return table(head, rows)
+    return [Nodes(name, *laws[name], trace, found[name]) for name in laws]
 
 
 def _lives(up: Law, down: Law) -> list[str]:
     return [f"pools.nodes.up={written(up, 'h')}", f"pools.nodes.down={written(down, 'h')}"]
-
-
-def _lanl_row(
-    name: str, laws: tuple[Law, Law], trace: float, found: list[Figures]
-) -> tuple[str, ...]:
-    up, down = laws
-    theory = 100 * up.mean() / (up.mean() + down.mean())
-    ours = over(found, lambda figures: 100 * figures["availability"])
-    failures = over(found, lambda figures: figures["failures"] / 100)
-    return (name, f"{trace:.2f}", f"{theory:.2f}", mean(ours, 2), deviation(ours.mean, trace, 2),
-            f"{renewal.failures(up, HOURS):.2f}", mean(failures, 2),
-            mean(over(found, work_lost), 2))  # fmt: skip
 
 
 # preemptible machines
@@ -105,7 +144,7 @@ def of_spot(seen: Samples) -> Lives:
     return Lives(seen, lifetime_law(seen), best_fit(values, censored), best_fit(values))
 
 
-def _spot(runs: Runs, lives: Lives, place: Path) -> tuple[dict[str, Law], dict[str, list[Figures]]]:
+def _spot(runs: Runs, lives: Lives, place: Path) -> Spots:
     laws = {
         "as seen (Kaplan and Meier)": lives.stepwise,
         f"{lives.fitted.family}, fitted with censoring": lives.fitted.law,
@@ -114,6 +153,17 @@ def _spot(runs: Runs, lives: Lives, place: Path) -> tuple[dict[str, Law], dict[s
     }
     cases = {name: _spot_changes(name, law) for name, law in laws.items()}
     return laws, runs.of("spot.toml", cases, place)
+
+
+def _ended(law: Law, found: list[Figures]) -> Running:
+    """How many machines, in percent of what renewal theory says until the makespan."""
+    minutes = Changed(law, 1 / 60)
+
+    def share(figures: Figures) -> float:
+        each = renewal.failures(minutes, round(figures["makespan_s"] / 60))
+        return 100 * figures["failures"] / (SPOTS * each)
+
+    return over(found, share)
 
 
 def _spot_table(laws: dict[str, Law], found: dict[str, list[Figures]]) -> str:
@@ -148,19 +198,59 @@ def _braked(found: list[Figures]) -> int:
 # BLAST
 
 
-def _blast(runs: Runs, place: Path) -> str:
+class Search(NamedTuple):
+    size: str
+    tasks: int
+    law: Fit
+    recorded_s: float
+    ours_s: float
+
+    def cells(self) -> tuple[str, ...]:
+        law = f"{self.law.family}, mean {self.law.law.mean():.1f} s"
+        return (self.size, f"{self.tasks}", law, f"{self.recorded_s:.0f}", f"{self.ours_s:.0f}",
+                deviation(self.ours_s, self.recorded_s, 0))  # fmt: skip
+
+
+def _blast(runs: Runs, place: Path) -> list[Search]:
     rows = []
     for size, recorded in RECORDED_S.items():
         file = data.BLAST.format(size=size)
         changes = [f'bags.blast.lengths.file="{file}"']
         changes += [f"pools.chameleon.machines={CORES[size] // 24}"]
         (found,) = runs.of("blast.toml", {size: changes}, place).values()
-        ours, tasks = found[0]["makespan_s"], int(found[0]["tasks_done"])
-        law = best_fit(data.blast(place, size))
-        rows.append((size, f"{tasks}", f"{law.family}, mean {law.law.mean():.1f} s",
-                     f"{recorded:.0f}", f"{ours:.0f}", deviation(ours, recorded, 0)))  # fmt: skip
-    head = ("search", "tasks", "best law", "recorded makespan, s", "ours, s", "deviation")
-    return table(head, rows)
+        law, tasks = best_fit(data.blast(place, size)), int(found[0]["tasks_done"])
+        rows.append(Search(size, tasks, law, recorded, found[0]["makespan_s"]))
+    return rows
+
+
+# the verdict
+
+
+def judged(
+    fits: list[Parameter], lanl: list[Nodes], spot: Spots, blast: list[Search]
+) -> list[Claim]:
+    laws, found = spot
+    parameters = [Apart(abs(one.ours - one.theirs), 0.005) for one in fits]
+    kept = [apart(one.available, one.trace, 0.05) for one in lanl if one.name == EXPONENTIAL]
+    expected = [renewal.failures(one.up, HOURS) for one in lanl]
+    failures = [
+        apart(one.failures, theory, 0.05 * theory)
+        for one, theory in zip(lanl, expected, strict=True)
+    ]
+    return [
+        all_near("our fits are the published ones", "half of their last digit", parameters, ""),
+        all_near("exponential laws have the trace's availability",
+                 _bound("0.05 points"), kept, "points"),
+        all_near("nodes fail as often as renewal theory says", _bound("5 %"), failures, "failures"),
+        all_near("preemptible machines end as often as it says", _bound("5 %"),
+                 [apart(_ended(laws[name], found[name]), 100, 5.0) for name in laws], "%"),
+        all_near("searches take no longer than recorded with all waiting", "the recorded time",
+                 [Apart(one.ours_s, one.recorded_s) for one in blast], "s"),
+    ]  # fmt: skip
+
+
+def _bound(least: str) -> str:
+    return f"{least}, or twice the half width of the interval"
 
 
 def written(law: Law, unit: str) -> str:
@@ -184,6 +274,8 @@ Failures of Los Alamos (LANL05 of the Failure Trace Archive), lives of Google's 
 machines (Kadupitiya and others, 2019), run times of BLAST (WfInstances): loaded, fitted, and used
 in scenarios that run, with {seeds} seeds. `make studies`, or `python -m studies real_traces`,
 writes this page when TAILRACE_DATA names the folder of the data; they are not part of tailrace.
+
+{claims}
 
 ![Three laws beside their data](real-traces.svg)
 

@@ -36,15 +36,15 @@ def lost(up: Uniform, down: Uniform, length: float, per_machine: float) -> Lost:
     return _at_random(up, length) if idle else _always_busy(up, length)
 
 
-def failures(up: Law, hours: int) -> float:
+def failures(up: Law, steps: int) -> float:
     """Expected of a machine that begins new, when repairs take no time: the renewal function,
-    M(t) = F(t) + ∫ M(t - x) dF(x), in steps of an hour."""
-    falls = up.cdf(np.arange(hours + 1.0))
-    steps = np.diff(falls, prepend=0.0)
-    found = np.zeros(hours + 1)
-    for t in range(1, hours + 1):
-        found[t] = falls[t] + found[t - 1 :: -1] @ steps[1 : t + 1]
-    return float(found[hours])
+    M(t) = F(t) + ∫ M(t - x) dF(x), in steps of the law's unit."""
+    falls = up.cdf(np.arange(steps + 1.0))
+    rises = np.diff(falls, prepend=0.0)
+    found = np.zeros(steps + 1)
+    for t in range(1, steps + 1):
+        found[t] = falls[t] + found[t - 1 :: -1] @ rises[1 : t + 1]
+    return float(found[steps])
 
 
 def _always_busy(up: Uniform, length: float) -> Lost:

@@ -9,6 +9,7 @@ from studies.table import table
 from tailrace.simulation.running import Running
 
 REFUTED = "refuted"  # the word by which a page says that its study failed
+MISSED = "missed, as explained below"  # what we know not to reach, or not every time
 HEAD = ("claim", "bound", "found", "")
 
 
@@ -17,6 +18,11 @@ class Claim(NamedTuple):
     bound: str
     found: str
     holds: bool
+    otherwise: str = f"**{REFUTED}**"
+
+    @property
+    def verdict(self) -> str:
+        return "holds" if self.holds else self.otherwise
 
 
 class Apart(NamedTuple):
@@ -27,15 +33,23 @@ class Apart(NamedTuple):
 
 
 def claims(*some: Claim) -> str:
-    rows = [(*one[:3], "holds" if one.holds else f"**{REFUTED}**") for one in some]
-    return table(HEAD, rows)
+    return table(HEAD, [(one.what, one.bound, one.found, one.verdict) for one in some])
+
+
+def known(claim: Claim) -> Claim:
+    """To miss this does not refute the study, whose page says why it is missed."""
+    return claim._replace(otherwise=MISSED)
 
 
 def all_near(what: str, bound: str, apart: Iterable[Apart], unit: str) -> Claim:
     """The worst of them is told: that which comes nearest to its bound, or furthest beyond."""
     worst = max(apart, key=lambda one: one.by / one.most)
-    found = f"at worst {worst.by:.3g} of {worst.most:.3g} {unit}".strip()
+    found = f"at worst {_number(worst.by)} of {_number(worst.most)} {unit}".strip()
     return Claim(what, bound, found, worst.by <= worst.most)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def apart(ours: Running, expected: float, least: float) -> Apart:

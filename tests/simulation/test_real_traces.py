@@ -66,3 +66,25 @@ def test_recorded_tasks_of_blast_run_in_their_order(place: Path) -> None:
         ends.sort()
     found = Runs(1).of("blast.toml", {"": []}, place)[""]
     assert found[0]["makespan_s"] == pytest.approx(max(ends), abs=1e-4)
+
+
+AS_IT_SHOULD = {"shape": 0.48, "up": 0.99, "failures": 432.0, "ends": 200.0, "makespan_s": 90.0}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "refuted"),
+    [({}, None), ({"shape": 0.49}, 0), ({"up": 0.98}, 1), ({"failures": 500.0}, 2),
+     ({"ends": 240.0}, 3), ({"makespan_s": 110.0}, 4)],
+)  # fmt: skip
+def test_each_number_of_the_traces_may_refute(wrong: dict[str, float], refuted: int | None) -> None:
+    """Nodes up for 990 hours and down for 10; machines that live ten hours, for forty."""
+    ours = AS_IT_SHOULD | wrong
+    fits = [real_traces.Parameter("availability", "weibull", "shape", 0.48, ours["shape"])]
+    figures = {"availability": ours["up"], "failures": ours["failures"]}
+    laws = (Exponential(990.0), Exponential(10.0))
+    nodes = real_traces.Nodes(real_traces.EXPONENTIAL, *laws, 99.0, [figures] * 2)
+    ended = [{"makespan_s": 144_000.0, "failures": ours["ends"]}] * 2
+    search = real_traces.Search("small", 40, best_fit([8.0, 9.0, 11.0]), 100.0, ours["makespan_s"])
+    spot = ({"": Exponential(36_000.0)}, {"": ended})
+    held = [claim.holds for claim in real_traces.judged(fits, [nodes], spot, [search])]
+    assert held == [number != refuted for number in range(5)]

@@ -10,11 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies import availability, bats, renewal, tornado
+from studies import availability, bats, renewal, tornado, what_if
 from studies.__main__ import STUDIES, main
 from studies.runs import SCENARIOS, Runs
+from studies.verdict import MISSED, REFUTED, Claim, claims, known
 from tests.docs.pages import ROOT
 
+from tailrace.cli.virtual.whatif import Compared
 from tailrace.simulation.laws import Uniform
 
 NUMBER = re.compile(r"^[+-]?[\d.]+")
@@ -98,7 +100,10 @@ def test_the_page_in_the_docs_is_of_this_study(name: str) -> None:
         assert words in page, f"run: python -m studies {name}"
 
 
-@pytest.mark.parametrize("name", ["bats", "worlds_agree"])
+JUDGED = [name for name in STUDIES if name != "other_simulators"]
+
+
+@pytest.mark.parametrize("name", JUDGED)
 def test_no_study_is_refuted_by_its_page(name: str) -> None:
     page = (ROOT / f"docs/studies/{name.replace('_', '-')}.md").read_text()
     study = importlib.import_module(f"studies.{name}")
@@ -122,6 +127,41 @@ def test_a_study_ends_well_or_not_by_its_verdict(
         main()
     verdicts = [row[3] for row in rows((tmp_path / "bats.md").read_text(), "claim")]
     assert verdicts == (["**refuted**", "holds"] if code else ["holds", "holds"])
+
+
+def test_the_pages_say_which_numbers_of_the_thesis_are_missed_and_both_numbers() -> None:
+    for name, both in (("availability", "30.3 against 34 %"), ("tornado", "4.4 against 7 %")):
+        page = (ROOT / f"docs/studies/{name}.md").read_text()
+        (verdict,) = (row[3] for row in rows(page, "claim") if both in row[2])
+        assert verdict == MISSED
+
+
+def test_a_number_that_is_known_to_be_missed_may_be_reached() -> None:
+    missed, reached = Claim("it is so", "1", "2", False), Claim("it is so", "1", "1", True)
+    told = [row[3] for row in rows(claims(known(missed), known(reached), missed), "claim")]
+    assert told == [MISSED, "holds", f"**{REFUTED}**"] and REFUTED not in MISSED
+
+
+def test_a_recorded_run_outside_its_range_refutes_when_there_are_many() -> None:
+    inside, outside = Compared(10.0, 10.1, 9.0, 11.0), Compared(12.0, 10.1, 9.0, 11.0)
+    better = [what_if.Foretold("two more machines", "makespan_s", 20.0, inside)]
+    for many, held in ((1, True), (3, False)):
+        told = [what_if.Told(f"{n}", 0, "makespan_s", inside) for n in range(10 - many)]
+        told += [what_if.Told("0", 0, "makespan_s", inside)] * 10
+        told += [what_if.Told("0", 0, "makespan_s", outside)] * (2 * many)
+        verdicts = [claim.holds for claim in what_if.judged(told, better)]
+        assert verdicts == [held, held, True, True]
+    worse = [what_if.Foretold("two more machines", "makespan_s", 10.1, inside)]
+    assert not what_if.judged(told, worse)[-1].holds
+
+
+@pytest.mark.parametrize(("high", "verdict"), [(11.5, f"**{REFUTED}**"), (13.0, MISSED)])
+def test_a_kind_that_is_off_refutes_unless_its_seeds_scatter(high: float, verdict: str) -> None:
+    told = [what_if.Told("a", 0, "makespan_s", Compared(10.0, 11.0, 10.9, high))] * 2
+    told += [what_if.Told("b", 0, "makespan_s", Compared(10.0, 10.1, 10.0, 10.2))] * 18
+    better = [what_if.Foretold("two more machines", "makespan_s", 20.0, told[-1].one)]
+    verdicts = [claim.verdict for claim in what_if.judged(told, better)]
+    assert verdicts.count(verdict) == 1 and set(verdicts) == {"holds", verdict}
 
 
 def test_a_study_that_lacks_its_data_leaves_its_page_alone(tmp_path: Path) -> None:
