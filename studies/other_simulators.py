@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from studies.others import ours, simgrid_call, simpy_model
 from studies.runs import Runs
 from studies.table import mean, table
+from studies.verdict import REFUTED as REFUTED
+from studies.verdict import Apart, Claim, all_near, claims
 from tailrace.simulation.running import Running
 
 SPEEDS = (1.0, 0.37, 2.5, 1.7, 0.9)
 TASKS = 300
 SHOWN = 5  # bags in the first table
 UP_S, DOWN_S = 7200, 1200
+ROUNDED_S = 0.5e-6  # by rounding to microseconds, at most
+SURE = 3.3  # standard errors: further apart by chance once in a thousand times
+SAME = ("bag", "makespan, ours, s", "SimPy, s", "ends apart by at most, s", "SimGrid, s",
+        "ends apart by at most, s")  # fmt: skip
+FAILING = ("runs of each", "ours, h", "SimPy, h", "apart, standard errors")
 LIFE = (
     f'up = {{ law = "exponential", mean = {UP_S} }}\n'
     f'down = {{ law = "exponential", mean = {DOWN_S} }}'
@@ -22,7 +30,13 @@ LIFE = (
 
 def main(runs: Runs, folder: Path) -> str:
     """`folder` is where pictures would go; there are none."""
-    return PAGE.format(same=_same(min(runs.seeds, SHOWN)), failing=_failing(10 * runs.seeds))
+    same = [_same(seed) for seed in range(min(runs.seeds, SHOWN))]
+    failing = _failing(10 * runs.seeds)
+    return PAGE.format(
+        claims=claims(*judged(same, failing)),
+        same=table(SAME, [(f"{bag}", *one.cells()) for bag, one in enumerate(same)]),
+        failing=table(FAILING, [failing.cells()]),
+    )
 
 
 def some_lengths(seed: int, count: int = TASKS) -> list[int]:
@@ -31,39 +45,75 @@ def some_lengths(seed: int, count: int = TASKS) -> list[int]:
     return [round(600e6 * chance.lognormvariate(0, 1.1)) for _ in range(count)]
 
 
-def _same(bags: int) -> str:
-    rows = []
-    for seed in range(bags):
-        lengths = some_lengths(seed)
-        mine = ours.ends_us(ours.scenario(SPEEDS, lengths))
-        rows.append((f"{seed}", f"{max(mine) / 1e6:.6f}", *_beside(mine, lengths)))
-    head = ("bag", "makespan, ours, s", "SimPy, s", "ends apart by at most, s", "SimGrid, s",
-            "ends apart by at most, s")  # fmt: skip
-    return table(head, rows)
+class Beside(NamedTuple):
+    """When each task of a bag ends, in seconds; nothing of SimGrid where it is not installed."""
+
+    ours: list[float]
+    simpy: list[float]
+    simgrid: list[float]
+
+    def cells(self) -> list[str]:
+        cells = [f"{max(self.ours):.6f}"]
+        for ends in (self.simpy, self.simgrid):
+            told = (
+                [f"{max(ends):.6f}", f"{self.apart(ends):.1g}"] if ends else ["not installed", ""]
+            )
+            cells += told
+        return cells
+
+    def apart(self, theirs: list[float]) -> float:
+        return max(abs(one - other) for one, other in zip(self.ours, theirs, strict=True))
 
 
-def _beside(mine: list[int], lengths: list[int]) -> tuple[str, ...]:
-    """The makespans of the others, and how far apart any task's ends are."""
+class Failing(NamedTuple):
+    """Makespans of runs with failures, in hours."""
+
+    ours: Running
+    simpy: Running
+
+    @property
+    def errors(self) -> float:
+        """How far the means are apart, in standard errors."""
+        both = self.ours.variance / self.ours.count + self.simpy.variance / self.simpy.count
+        return float((self.ours.mean - self.simpy.mean) / both**0.5)
+
+    def cells(self) -> tuple[str, ...]:
+        return (
+            f"{self.ours.count}",
+            mean(self.ours, 2),
+            mean(self.simpy, 2),
+            f"{self.errors:+.1f}",
+        )
+
+
+def _same(seed: int) -> Beside:
+    lengths = some_lengths(seed)
+    mine = ours.ends_us(ours.scenario(SPEEDS, lengths))
     simpy = [us / 1e6 for us in simpy_model.ends_us(SPEEDS, lengths)]
-    others = [simpy, simgrid_call.run(SPEEDS, lengths).ends_s if simgrid_call.there() else []]
-    cells: list[str] = []
-    for ends in others:
-        apart = [abs(theirs - us / 1e6) for theirs, us in zip(ends, mine, strict=False)]
-        cells += [f"{max(ends):.6f}", f"{max(apart):.1g}"] if ends else ["not installed", ""]
-    return tuple(cells)
+    simgrid = simgrid_call.run(SPEEDS, lengths).ends_s if simgrid_call.there() else []
+    return Beside([us / 1e6 for us in mine], simpy, simgrid)
 
 
-def _failing(seeds: int) -> str:
+def _failing(seeds: int) -> Failing:
     lengths = some_lengths(0, 60)
-    scenario, mine, theirs = ours.scenario(SPEEDS, lengths, LIFE), Running(), Running()
+    scenario, found = ours.scenario(SPEEDS, lengths, LIFE), Failing(Running(), Running())
     for seed in range(seeds):
-        mine.add(max(ours.ends_us(scenario, seed)) / 3.6e9)
-        found = simpy_model.failing_makespan_us(SPEEDS, lengths, UP_S * 1e6, DOWN_S * 1e6, seed)
-        theirs.add(found / 3.6e9)
-    error = (mine.variance / seeds + theirs.variance / seeds) ** 0.5
-    apart = f"{(mine.mean - theirs.mean) / error:+.1f}"
-    head = ("runs of each", "ours, h", "SimPy, h", "apart, standard errors")
-    return table(head, [(f"{seeds}", mean(mine, 2), mean(theirs, 2), apart)])
+        found.ours.add(max(ours.ends_us(scenario, seed)) / 3.6e9)
+        took = simpy_model.failing_makespan_us(SPEEDS, lengths, UP_S * 1e6, DOWN_S * 1e6, seed)
+        found.simpy.add(took / 3.6e9)
+    return found
+
+
+def judged(same: list[Beside], failing: Failing) -> list[Claim]:
+    simpy = [Apart(one.apart(one.simpy), ROUNDED_S) for one in same]
+    simgrid = [Apart(one.apart(one.simgrid), TASKS * ROUNDED_S) for one in same if one.simgrid]
+    found = [all_near("tasks end in SimPy when they end here", "half a microsecond", simpy, "s")]
+    if simgrid:
+        bound = "half a microsecond for each task"
+        found += [all_near("tasks end in SimGrid when they end here", bound, simgrid, "s")]
+    errors = [Apart(abs(failing.errors), SURE)]
+    what = "with failures the mean is that of SimPy"
+    return [*found, all_near(what, f"{SURE:g} standard errors", errors, "")]
 
 
 PAGE = """\
@@ -74,6 +124,8 @@ of which pulls the next task of a bag when it is free. The models are
 `studies/others/simpy_model.py` and `studies/others/simgrid_model.py`; neither knows anything of
 tailrace, whose own scheduler decides in ours. `make studies`, or `python -m studies
 other_simulators`, writes this page; SimGrid is Debian's `python3-simgrid`.
+
+{claims}
 
 Bags of 300 tasks of given lengths, workers that never fail:
 

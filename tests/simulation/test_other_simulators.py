@@ -6,8 +6,10 @@ import math
 from statistics import fmean, stdev
 
 import pytest
-from studies.other_simulators import SPEEDS, some_lengths
+from studies.other_simulators import SPEEDS, Beside, Failing, judged, some_lengths
 from studies.others import ours, simgrid_call, simpy_model
+
+from tailrace.simulation.running import Running
 
 SURE = 4.0  # standard errors: two means of one law are farther apart in 1 of 16,000 tests
 
@@ -49,3 +51,21 @@ def test_with_failures_simpy_finds_the_same_mean() -> None:
     assert error < 0.02 * fmean(theirs)
     assert abs(fmean(mine) - fmean(theirs)) < SURE * error
     assert max(simpy_model.ends_us(SPEEDS, lengths)) + 10 * error < fmean(mine)  # failures count
+
+
+@pytest.mark.parametrize(
+    ("simpy", "simgrid", "hours", "held"),
+    [(8.0, 8.0, 5.0, [True, True, True]), (8.000001, 8.0, 5.0, [False, True, True]),
+     (8.0, 8.0002, 5.0, [True, False, True]), (8.0, 8.0, 6.0, [True, True, False])],
+)  # fmt: skip
+def test_what_another_simulator_finds_may_refute(
+    simpy: float, simgrid: float, hours: float, held: list[bool]
+) -> None:
+    failing = Failing(Running(), Running())
+    for more in (-0.5, 0.0, 0.5) * 10:
+        failing.ours.add(5.0 + more)
+        failing.simpy.add(hours + more)
+    same = [Beside([7.0, 8.0], [7.0, simpy], [7.0, simgrid])]
+    assert [claim.holds for claim in judged(same, failing)] == held
+    without = [Beside([7.0, 8.0], [7.0, simpy], [])]
+    assert [claim.holds for claim in judged(without, failing)] == [held[0], held[2]]
