@@ -30,7 +30,7 @@ SMALL = {
 }
 FIGURES = ("makespan_s", "cost_USD")
 NEAR = 0.05
-MOST = 9  # runs of a kind: of those of which 95 % are inside, most never are in 1 of 100,000
+MOST = 9  # runs of a kind: if 95 % of all lie inside, 1 test in 100,000 never has a majority
 AT_ONCE = 3  # they sleep most of the time
 
 
