@@ -55,6 +55,25 @@ def test_cancel_asks_or_is_told(halfway: Path, tmp_path: Path) -> None:
     assert "cancelled already" in ask(tmp_path / "copy", "cancel", "--yes").out
 
 
+def test_resume_passes_by_what_was_cancelled_unless_it_is_named(tmp_path: Path) -> None:
+    """The newer bag is given up while the older one waits; then both are."""
+    interrupt_half_way(tmp_path)
+    words = ("--name", "late", "--retries", "0", "--", "test -e {}", ":::", "go")
+    assert tailrace(tmp_path, "run", "--quiet", *words).code == 1
+    assert ask(tmp_path, "retry", "2").code == 0
+    assert "bag 2 (late) is cancelled" in ask(tmp_path, "cancel", "--yes").out
+    steps = ask(tmp_path, "status").out
+    assert "resume 1  " in steps and "take it up again, with the 1 left" in steps
+    assert "`tailrace resume 2` takes it up again" in ask(tmp_path, "explain", "2").out
+    assert ask(tmp_path, "watch").out.startswith("bag 1 ")
+    assert ask(tmp_path, "cancel", "--yes").out.startswith("bag 1 ")
+    told = tailrace(tmp_path, "resume", "--quiet")
+    assert told.code == 2 and "cancelled are left: 1 (jobs), 2 (late)\n" in told.err
+    assert "`tailrace resume 2`" in told.err
+    (tmp_path / "go").touch()
+    assert tailrace(tmp_path, "resume", "2", "--quiet").code == 0
+
+
 def test_watch_without_a_server_says_so(copied: Path) -> None:
     ask(copied, "retry")
     told = ask(copied, "watch")

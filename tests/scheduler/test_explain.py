@@ -62,7 +62,7 @@ def test_many_hosts_are_not_all_listed() -> None:
     ("change", "phase", "remedy"),
     [
         (Change.PAUSE, "paused", "`tailrace resume` lets it go on"),
-        (Change.CANCEL, "cancelled", "`tailrace resume` takes it up again"),
+        (Change.CANCEL, "cancelled", "`tailrace resume 1` takes it up again"),
     ],
 )
 def test_a_bag_that_stands_says_how_it_goes_on(change: Change, phase: str, remedy: str) -> None:

@@ -16,7 +16,7 @@ REMEDY = {
     BagPhase.PAUSED: "`tailrace resume` lets it go on",
     BagPhase.BRAKED: "mend what is wrong, then `tailrace resume`",
     BagPhase.STOPPED: "run it anew with a larger budget, or `tailrace resume` it at a lower price",
-    BagPhase.CANCELLED: "`tailrace resume` takes it up again",
+    BagPhase.CANCELLED: "`tailrace resume {bag}` takes it up again",
 }
 
 
@@ -51,7 +51,7 @@ def _host(state: State, name: str) -> Host:
 def explain_bag(state: State, bag: Bag, now: int) -> list[str]:
     lines = [f"The bag is {bag.phase}" + (f": {bag.why}." if bag.why else ".")]
     if bag.phase in REMEDY:
-        lines.append(f"Nothing more of it is sent; {REMEDY[bag.phase]}.")
+        lines.append(f"Nothing more of it is sent; {REMEDY[bag.phase].format(bag=bag.id)}.")
     live = sum(len(attempts) for attempts in bag.live.values())
     lines.append(
         f"{bag.done.count} of {bag.terms.count} tasks have a result ({bag.failed.count} failed), "

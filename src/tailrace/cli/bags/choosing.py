@@ -8,6 +8,8 @@ from tailrace.errors import BadInput
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.reading import BagFacts
 
+ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
+
 
 class Bags(Protocol):
     """As much of a reader as is needed here."""
@@ -35,8 +37,19 @@ def choose(reader: Bags, text: str | None) -> BagFacts:
 
 
 def choose_unfinished(reader: Bags, text: str | None) -> BagFacts:
-    """The newest that is not finished, unless one is named."""
+    """The newest that has not ended, unless one is named."""
     if text is not None:
         return choose(reader, text)
-    open_bags = [bag for bag in reader.bags() if bag.phase != BagPhase.FINISHED]
+    open_bags = [bag for bag in reader.bags() if bag.phase not in ENDED]
     return open_bags[-1] if open_bags else choose(reader, None)
+
+
+def choose_to_resume(reader: Bags, text: str | None) -> BagFacts:
+    """What was given up is taken up again only by its own name."""
+    facts = choose_unfinished(reader, text)
+    if text is None and facts.phase == BagPhase.CANCELLED:
+        given_up = [bag for bag in reader.bags() if bag.phase == BagPhase.CANCELLED]
+        known = ", ".join(f"{bag.bag} ({bag.name})" for bag in given_up[-10:])
+        remedy = f"To take one up again, name it: `tailrace resume {facts.bag}`."
+        raise BadInput(f"only bags that were cancelled are left: {known}", remedy=remedy)
+    return facts

@@ -38,6 +38,8 @@ def left(facts: BagFacts) -> int:
 
 
 def going_on(facts: BagFacts) -> str:
+    if facts.phase == BagPhase.CANCELLED:
+        return f"take it up again, with the {left(facts):,} left"
     return f"go on with the {left(facts):,} left"
 
 

@@ -24,7 +24,7 @@ from tailrace.server.reading import BagFacts
 def command(bag: str | None, yes: bool, server: str | None) -> int:
     """Cancel a bag: running tasks are ended, no more are sent; results stay.
 
-    BAG is a number or a name; default: the newest that is not finished.
+    BAG is a number or a name; default: the newest that has not ended.
     """
     with reached(server) as here:
         facts = choose_unfinished(here, bag)

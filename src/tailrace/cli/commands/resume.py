@@ -35,6 +35,8 @@ from tailrace.server.reading import BagFacts
 def command(bag: str | None, server: str | None, **options: Any) -> int:
     """Go on with a bag: what has a result is not run again.
 
+    BAG is a number or a name; default: the newest that is neither finished nor cancelled.
+
     Where a server stays (`tailrace serve`), it goes on there, and the command returns.
     """
     if server is not None or _is_served():
@@ -48,7 +50,7 @@ def command(bag: str | None, server: str | None, **options: Any) -> int:
     folder = place.nearest()
     link = _opened(folder)
     try:
-        facts = choosing.choose_unfinished(StoreReader(link, None), bag)
+        facts = choosing.choose_to_resume(StoreReader(link, None), bag)
         waiting = reading.unpublished(link, facts.bag)
     finally:
         link.close()
@@ -74,12 +76,12 @@ def _is_served() -> bool:
 
 
 def _told(server: str | None, bag: str | None) -> int:
-    from tailrace.cli.bags.choosing import choose_unfinished
+    from tailrace.cli.bags.choosing import choose_to_resume
     from tailrace.cli.servers.reached import reached
     from tailrace.scheduler.events import Change
 
     with reached(server) as here:
-        facts = choose_unfinished(here, bag)
+        facts = choose_to_resume(here, bag)
         if facts.phase == BagPhase.FINISHED:
             return _nothing_left(facts, quiet=False)
         here.change(facts.bag, Change.RESUME)

@@ -34,7 +34,7 @@ CODES = {
 def command(bag: str | None, quiet: bool, server: str | None) -> int:
     """Follow a bag that runs, here or on a server, to its end. Ctrl-C leaves it running.
 
-    BAG is a number or a name; default: the newest that is not finished. The exit code is that of
+    BAG is a number or a name; default: the newest that has not ended. The exit code is that of
     the run: 0 all succeeded, 1 some failed; 6 when no server runs.
     """
     with reached(server) as here:
