@@ -33,6 +33,10 @@ class Counts:
     def sent(self, bag: int, host: str) -> None:
         self._sent[bag, host] += 1
 
+    def bags(self) -> list[int]:
+        """Those that something was sent of, some of them several times."""
+        return [bag for bag, _ in self._sent]
+
     def succeeded(self, bag: int, host: str) -> None:
         self._succeeded[bag, host] += 1
 

@@ -34,6 +34,7 @@ from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult
 from tailrace.server.session import Session
 from tailrace.server.tally import failure, tally
+from tailrace.server.underway import Underway
 
 encode = msgspec.json.Encoder().encode
 DriverCall = Acquire | Renew | Release
@@ -51,6 +52,7 @@ class Ledger:
         self._publications: list[int] = []
         self._published: list[int] = []
         self._results: dict[int, int] = {}  # that were paid, by lease
+        self._underway = Underway()
         self._begin(0, State(), None)
         self._doors: dict[type[Any], Any] = {
             Assign: self._assign,
@@ -142,6 +144,8 @@ class Ledger:
             failures = self._failures.get(bag, [])
             noted = {"noted": self._noted[bag]} if bag in self._noted else {}
             self._tell(bag, "settled", {"tasks": settled, "failures": failures, **noted, **told})
+            self._underway.told(bag, told["running"])
+        self._tell_running()
         self._note_late_reports()
         for (bag, index), row in self._troubles.items():
             if row is None:
@@ -154,6 +158,13 @@ class Ledger:
         if self._page.entries:
             self._batch.journal = [(encode_page(self._page),)]
         return self._batch
+
+    def _tell_running(self) -> None:
+        """An attempt that ends and settles nothing may be of any bag."""
+        unsettled = len(self._batch.ended) != len(self._batch.settled)
+        news = self._underway.news(self._state, self._work.bags(), all_bags=unsettled)
+        for bag, count in news:
+            self._tell(bag, "running", {"running": count})
 
     def touched(self) -> list[str]:
         """Hosts that must hear of something decided in this cycle."""

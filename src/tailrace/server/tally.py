@@ -15,20 +15,24 @@ from tailrace.server.protocol import WorkResult
 
 
 def tally(state: State, bag: Bag) -> dict[str, Any]:
-    slots = bag.slots
     told: dict[str, Any] = {
         "done": bag.done.count,
         "failed": bag.failed.count,
-        "running": min(len(bag.live), slots),  # the others lie ready on their hosts
+        "running": running(bag),
     }
     undone = bag.terms.count - bag.done.count
-    left = time_left(bag.times, undone, slots, begun(bag) if bag.telling else 0.0)
+    left = time_left(bag.times, undone, bag.slots, begun(bag) if bag.telling else 0.0)
     if left is not None:
         told["left"] = [left.low_us, left.mean_us, left.high_us]
     money = _money(state, bag)
     if money:
         told["money"] = money
     return told
+
+
+def running(bag: Bag) -> int:
+    """What more is sent lies ready on its host."""
+    return min(len(bag.live), bag.slots)
 
 
 def _money(state: State, bag: Bag) -> list[list[Any]]:

@@ -61,6 +61,8 @@ class Progress:
         self.after, self.at_us = item.n, item.at_us
         if item.kind == "settled":
             self._settled(body)
+        elif item.kind == "running":
+            self.running = body["running"]
         elif item.kind == "phase":
             self.phase, self.why = body["phase"], body["why"]
             self.count = body.get("count", self.count)
