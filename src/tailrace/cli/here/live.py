@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tailrace.cli.here import halfway
 from tailrace.cli.here.progress import Progress
-from tailrace.quantities import show_duration, show_money
+from tailrace.quantities import SECOND, show_duration, show_money
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -93,12 +93,21 @@ def line(progress: Progress, now_us: int) -> str:
 
 
 def time_left(progress: Progress, now_us: int) -> str:
-    """With its interval, counted down since it was told."""
-    if progress.left is None or progress.done >= progress.count:
+    """With its interval, counted down since it was told. While the server is in trouble nobody
+    knows."""
+    if progress.left is None or progress.done >= progress.count or progress.trouble:
         return ""
     gone = max(now_us - progress.left_at_us, 0)
+    if gone > progress.left[2]:
+        return f"longer than foreseen ({_foreseen(*progress.left)} {_short(gone)} ago)"
     low, mean, high = (max(value - gone, 0) for value in progress.left)
     return f"about {_short(mean)} left ({_short(low)} to {_short(high)})"
+
+
+def _foreseen(low: int, mean: int, high: int) -> str:
+    if high < SECOND:
+        return "less than 1s left"
+    return f"about {_short(mean)} left, {_short(low)} to {_short(high)},"
 
 
 def deadline(progress: Progress, now_us: int) -> str:
@@ -113,7 +122,7 @@ def deadline(progress: Progress, now_us: int) -> str:
 
 
 def _short(us: int) -> str:
-    return show_duration(us // 1_000_000 * 1_000_000)
+    return show_duration(us // SECOND * SECOND)
 
 
 def money(currency: str, spent: int, committed: int, budget: int | None) -> str:

@@ -1,0 +1,34 @@
+"""What the live view says of the time left."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tailrace.cli.here.live import line
+from tailrace.cli.here.progress import Progress
+from tailrace.quantities import SECOND
+from tailrace.server.reading import FeedItem
+
+
+def _told(*left_s: int) -> Progress:
+    progress = Progress("bag", 40, 0, 0, 0)
+    body = {"done": 39, "failed": 0, "running": 1, "left": [one * SECOND for one in left_s]}
+    progress.take(FeedItem(1, 0, "settled", msgspec.Raw(msgspec.json.encode(body))))
+    return progress
+
+
+def test_the_time_left_is_counted_down_until_it_is_longer_than_foreseen() -> None:
+    progress = _told(10, 20, 30)
+    assert "about 15s left (5s to 25s)" in line(progress, 5 * SECOND)
+    said = line(progress, 90 * SECOND)
+    assert "longer than foreseen (about 20s left, 10s to 30s, 1m30s ago)" in said
+    assert "less than 1s left 8s ago" in line(_told(0, 0, 0), 8 * SECOND)
+
+
+def test_no_time_left_is_told_while_the_server_is_in_trouble() -> None:
+    progress = _told(10, 20, 30)
+    progress.trouble = "the store cannot be written: disk full"
+    for now_s in (5, 90):
+        said = line(progress, now_s * SECOND)
+        assert progress.trouble in said
+        assert " left" not in said and "foreseen" not in said
