@@ -10,6 +10,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+import msgspec
+
 from tailrace.bag.needs import THOUSANDTHS, Amounts
 
 
@@ -24,42 +26,19 @@ class Stage(Enum):
     LOST = "lost"  # with its machine
 
 
-class Job:
-    __slots__ = (
-        "done",
-        "entry",
-        "epoch",
-        "holds",
-        "point",
-        "saved",
-        "share",
-        "stage",
-        "tag",
-        "wait",
-        "work",
-    )
-
-    def __init__(
-        self,
-        work: float,
-        tag: Any = None,
-        *,
-        share: int = THOUSANDTHS,
-        holds: Amounts | None = None,
-        saved: float = 0.0,
-    ) -> None:
-        self.work = work
-        self.tag = tag  # by which the world knows it
-        self.share = share  # thousandths of a core that it can use, as it needs them
-        self.holds = holds  # what else of its machine it needs: memory, gpus
-        self.saved = saved  # work up to the latest checkpoint that is available
-        self.done: float = saved  # as booked last; ask its machine for the progress now
-        self.stage = Stage.AWAY
-        self.epoch = 0  # counts its stays: a checkpoint that arrives after one is void
-        # While it is on a machine, and its machine's alone:
-        self.wait = 0  # handle of the event that it waits for
-        self.point = 0.0  # on the work clock, where it ends
-        self.entry = 0  # its number on the work clock; 0: it makes no progress
+class Job(msgspec.Struct, eq=False):
+    work: float
+    tag: Any = None  # by which the world knows it
+    share: int = THOUSANDTHS  # of a core that it can use, as it needs them
+    holds: Amounts | None = None  # what else of its machine it needs: memory, gpus
+    saved: float = 0.0  # work up to the latest checkpoint that is available
+    done: float = 0.0  # as booked last, since it began; ask its machine for the progress now
+    stage: Stage = Stage.AWAY
+    epoch: int = 0  # counts its stays: a checkpoint that arrives after one is void
+    # While it is on a machine, and its machine's alone:
+    wait: int = 0  # handle of the event that it waits for
+    point: float = 0.0  # on the work clock, where it ends
+    entry: int = 0  # its number on the work clock; 0: it makes no progress
 
     @property
     def cores(self) -> float:
