@@ -36,7 +36,16 @@ def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
     """
     if not host.able or (host.ends_us is not None and not lifetimes.fits(state, bag, host)):
         return 0
-    count = _room_behind(state, bag, host, earlier)
+    plain = host.plain
+    tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
+    if host.probing or not tried:
+        count = _room_on_trial(state, bag, host)
+    elif bag.terms.most_running is not None:
+        count = min(free_slots(state, bag, host), bag.may_begin)
+    elif earlier or host.grown or (plain and (len(plain) > 1 or bag.id not in plain)):
+        count = free_slots(state, bag, host)
+    else:
+        count = held_at_most(bag, slots_in(bag.asks, host.offer or {})) - len(host.live)
     return count if host.payer is None else _paid_for(state, bag, host, count)
 
 
@@ -50,18 +59,6 @@ def _paid_for(state: State, bag: Bag, host: Host, count: int) -> int:
         bag.short = True
         state.fleet_due[bag.id] = None
     return found
-
-
-def _room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
-    trial = bag.trials.get(host.kind, brakes.UNTRIED)
-    if host.probing or (trial is not None and bag.terms.trial_us):
-        return _room_on_trial(state, bag, host)
-    plain = host.plain
-    if bag.terms.most_running is not None:
-        return min(free_slots(state, bag, host), bag.may_begin)
-    if earlier or host.grown or (plain and (len(plain) > 1 or bag.id not in plain)):
-        return free_slots(state, bag, host)
-    return held_at_most(bag, slots_in(bag.asks, host.offer or {})) - len(host.live)
 
 
 def _room_on_trial(state: State, bag: Bag, host: Host) -> int:

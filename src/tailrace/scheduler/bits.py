@@ -20,8 +20,9 @@ class Bits:
 
     def add(self, index: int) -> None:
         held, place, bit = self._bytes, index >> 3, 1 << (index & 7)
-        if not held[place] & bit:
-            held[place] |= bit
+        byte = held[place]
+        if not byte & bit:
+            held[place] = byte | bit
             self.count += 1
 
     def remove(self, index: int) -> None:

@@ -29,7 +29,13 @@ def succeeded(state: State, bag: Bag, event: Ended) -> None:
     bag.times.add(event.measured.run_us)
     host = state.hosts.get(event.host)
     if host is not None:
-        _note_success(state, host)
+        state.succeeded += 1
+        host.succeeded = count = host.succeeded + 1
+        host.unable = 0
+        if host.probing:
+            _probed(state, host)
+        elif count & (count - 1) == 0:  # at each doubling: the record must not weigh on all others
+            state.out.append(Remember(host.row()))
     if bag.troubles and event.index in bag.troubles:
         _failed_elsewhere(state, bag.troubles[event.index], event)
 
@@ -40,17 +46,11 @@ def _failed_elsewhere(state: State, trouble: Trouble, event: Ended) -> None:
             book_on_host(state, failure.host, f"task {event.index} succeeded elsewhere")
 
 
-def _note_success(state: State, host: Host) -> None:
-    state.succeeded += 1
-    host.succeeded = count = host.succeeded + 1
-    host.unable = 0
-    if host.probing:
-        host.probing, host.probe, host.excluded_until_us = False, 0, 0
-        host.why = host.told = ""
-        state.out.append(Remember(host.row()))
-        state.supply = True
-    elif count & (count - 1) == 0:  # at each doubling: the record must not weigh on the hot path
-        state.out.append(Remember(host.row()))
+def _probed(state: State, host: Host) -> None:
+    host.probing, host.probe, host.excluded_until_us = False, 0, 0
+    host.why = host.told = ""
+    state.out.append(Remember(host.row()))
+    state.supply = True
 
 
 def consequence(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:

@@ -16,15 +16,30 @@ FIRST = "first attempt"
 
 
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
-    """Those that wait for another attempt come first, then the next never sent."""
+    """Those that wait for another attempt come first, then the next never sent. The tail may begin
+    on the way, and take all of those."""
+    if bag.doubts or bag.requeue.waiting:
+        most = _send_first(state, bag, host, most)
+    fresh, out, replication = bag.fresh, state.out, bag.replication
+    while most > 0 and fresh.sent < fresh.arrived:
+        most -= 1
+        index = fresh.take()
+        one = _new_attempt(state, bag, host, index, None)
+        out.append(Assign(one.attempt, bag.id, index, host.id, FIRST, one.timeout_us))
+        if replication is not None:
+            replication.sent(state, bag, host, one)
+
+
+def _send_first(state: State, bag: Bag, host: Host, most: int) -> int:
+    """What waits for another attempt. How many may be sent that never were: none to a host that is
+    held back."""
     held_back = False
     if bag.doubts and doubts.held_back(state, bag, host):
         held_back = not doubts.may_try_one(state, bag, host)
         most = most if held_back else 1
     if bag.requeue.waiting:
         most = _send_waiting(state, bag, host, most, held_back)
-    if not held_back:
-        _send_next(state, bag, host, most)
+    return 0 if held_back else most
 
 
 def _send_waiting(state: State, bag: Bag, host: Host, most: int, held_back: bool) -> int:
@@ -42,18 +57,6 @@ def _send_waiting(state: State, bag: Bag, host: Host, most: int, held_back: bool
         if found[1].needs:
             return 0  # it takes more than was reckoned with
     return most
-
-
-def _send_next(state: State, bag: Bag, host: Host, most: int) -> None:
-    """The tail may begin on the way, and take all that were never sent."""
-    fresh, out, replication = bag.fresh, state.out, bag.replication
-    while most > 0 and fresh.sent < fresh.arrived:
-        most -= 1
-        index = fresh.take()
-        one = _new_attempt(state, bag, host, index, None)
-        out.append(Assign(one.attempt, bag.id, index, host.id, FIRST, one.timeout_us))
-        if replication is not None:
-            replication.sent(state, bag, host, one)
 
 
 def _send_again(state: State, bag: Bag, host: Host, index: int) -> None:
@@ -92,7 +95,7 @@ def _new_attempt(
 ) -> Attempt:
     number, replication = state.next_attempt, bag.replication
     state.next_attempt = number + 1
-    ahead = bool(host.live) and admission.goes_ahead(bag, host)
+    ahead = admission.goes_ahead(bag, host) if host.live else False
     timeout_us = bag.terms.timeout_us
     if replication is not None:
         timeout_us = replication.timeout_us(state, bag, host)

@@ -29,9 +29,9 @@ class Fresh:
         return self.arrived - self.sent
 
     def take(self) -> int:
-        position = self.sent
+        position, at = self.sent, self._at
         self.sent = position + 1
-        return self._at(position)
+        return at(position)
 
     def arrive(self, arrived: int) -> None:
         self.arrived = arrived

@@ -30,8 +30,9 @@ def match_one(state: State, host: Host) -> bool:
     before = state.next_attempt
     _serve(state, host)
     for bag in state.replicating.values():
-        assert bag.replication is not None
-        wanted = bag.replication.wants(bag, host.reliable)  # seldom: asked first
+        replication = bag.replication
+        assert replication is not None
+        wanted = replication.wants(bag, host.reliable)  # seldom: asked first
         if wanted and bag.round_open and fleet.admits_pool(bag, host):
             _replicate(state, bag, (host,), {})
     return state.next_attempt > before
@@ -56,8 +57,9 @@ def _serve(state: State, host: Host) -> None:
             if count > 0:
                 dispatch.send(state, bag, host, count)
         place += 1
-        if place < len(numbers):
-            earlier = earlier or (bag.hungry and fleet.slots(bag, host) > 0)
+        if place == len(numbers):
+            return
+        earlier = earlier or (bag.hungry and fleet.slots(bag, host) > 0)
 
 
 def _share_out(state: State, bag: Bag, pools: list[str], served: Served) -> None:

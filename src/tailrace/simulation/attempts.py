@@ -129,7 +129,8 @@ class Attempts:
 
     def ended(self, job: Job) -> None:
         sent: Sent = job.tag
-        host, number, ran = sent.host, sent.attempt, self._engine.now - sent.began_us
+        host, number, report = sent.host, sent.attempt, self._report
+        ran = self._engine.now - sent.began_us
         del host.attempts[number]
         if self._followers:
             self._unfollow(sent)
@@ -142,7 +143,7 @@ class Attempts:
         if host.calls is not None:
             host.calls.ended(ended, job)
         else:
-            self._report(ended, None if host.warned else host.offer)
+            report(ended, None if host.warned else host.offer)
 
     def equip(self, host: SimulatedHost) -> None:
         """With a worker, if its pool says so."""

@@ -76,13 +76,13 @@ class SingleMachine:
 
     def _end(self, job: Job) -> None:
         self._job = None
-        now, work = self._engine.now, job.work
+        now, work, on_end = self._engine.now, job.work, self._on_end
         self._busy_us += now - self._runs_from
         self._full_us += now - self._since
         self._work_done += work - job.saved
         self._ended += 1
         job.done, job.stage = work, ENDED
-        self._on_end(job)
+        on_end(job)
 
     def progress(self, job: Job) -> float:
         if job is not self._job:
