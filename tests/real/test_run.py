@@ -174,14 +174,15 @@ def test_a_lost_terminal_does_not_stop_a_run(folder: Folder) -> None:
 def test_a_second_server_on_one_store_is_refused_with_the_address_of_the_first(
     folder: Folder,
 ) -> None:
-    folder.write("jobs", "echo started >> marks; sleep 2\n")
+    folder.write("jobs", "echo started >> marks; while [ ! -e go ]; do sleep 0.05; done\n")
     first = folder.start("run", "--quiet", "--commands", "jobs")
     folder.wait_for((folder.path / "marks").exists)
     address = json.loads((folder.path / ".tailrace/server.json").read_text())["address"]
     second = folder.tailrace("run", "--", "echo", "{}", ":::", "a")
     assert second.returncode == 6
     assert address in second.stderr
-    first.communicate(timeout=30)
+    folder.write("go", "")
+    first.communicate(timeout=60)
     assert first.returncode == 0
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +14,7 @@ import msgspec
 from tailrace.cli.here import halfway
 from tailrace.cli.here.live import View, failures, noted
 from tailrace.cli.here.progress import Progress
+from tailrace.cli.here.terminals import STDERR, Terminals, hush
 from tailrace.cli.screen import plain
 from tailrace.errors import Exit
 from tailrace.report.words import count
@@ -45,16 +44,21 @@ class Ended(msgspec.Struct, frozen=True):
     alone: bool  # the only bag of its folder, so that it need not be named
     deadline_us: int | None  # from its submission on
     stopped: list[BagFacts]  # other bags that ran here and were interrupted with it
+    hurried: bool  # interrupted when all was done: nothing more is waited for
 
 
 class Running:
     """One `run` or `resume`, from its start to its rest."""
 
-    def __init__(self, server: Embedded, view: View, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, server: Embedded, view: View, say: Callable[[str], None], terminals: Terminals
+    ) -> None:
         self._server = server
         self._view = view
         self._say = say
+        self._terminals = terminals
         self._interrupts = 0
+        self._rests = self._hurried = False
         self._bag = 0
         self._remarks: list[str] = []
         self._stopped: list[int] = []
@@ -68,6 +72,7 @@ class Running:
             watcher = asyncio.create_task(self._watch())
             try:
                 await server.rest(self._bag)
+                self._rests = True
             finally:
                 watcher.cancel()
                 await asyncio.wait([watcher])  # a fault of the view decides nothing
@@ -79,7 +84,10 @@ class Running:
         code = self._code(facts, unpublished)
         took_s = time.monotonic() - began
         deadline = row.terms.deadline_us
-        return Ended(facts, code, unpublished, took_s, self._remarks, alone, deadline, stopped)
+        return Ended(
+            facts, code, unpublished, took_s, self._remarks, alone, deadline, stopped,
+            self._hurried,
+        )  # fmt: skip
 
     def _code(self, facts: BagFacts, unpublished: list[str]) -> Exit:
         if self._interrupts:
@@ -94,9 +102,11 @@ class Running:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         loop.add_signal_handler(signal.SIGTERM, self._interrupt)
-        loop.add_signal_handler(signal.SIGHUP, self._terminal_lost)
 
     def _interrupt(self) -> None:
+        if self._rests and not self._interrupts:
+            self._hurry()
+            return
         self._interrupts += 1
         if self._interrupts == 1:
             self._say("stopping: running tasks are ended and kept for later; again to stop at once")
@@ -104,13 +114,11 @@ class Running:
         else:
             self._server.kill()
 
-    def _terminal_lost(self) -> None:
-        """The run goes on; only its view ends. Nothing can be written there any more."""
-        self._silence()
-
-    def _silence(self) -> None:
-        self._view = View()
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the run
+    def _hurry(self) -> None:
+        """There is nothing to stop any more, and the bag's end is what it is."""
+        if self._hurried:
+            self._server.kill()
+        self._hurried = True
 
     async def _watch(self) -> None:
         world = self._server.world
@@ -157,8 +165,9 @@ class Running:
             self._tell_what_it_waits_for()
         try:
             self._view.update(progress, self._server.world.clock.now())
-        except OSError:  # the terminal went away without a word
-            self._silence()
+        except OSError:  # the terminal went away without a word, or the disk of the log is full
+            self._terminals.let_go()
+            hush(STDERR)
 
     def _read_feed(self, progress: Progress) -> None:
         link = self._server.world.store.link
@@ -179,6 +188,18 @@ class Running:
 
 
 def run_to_rest(
-    server: Embedded, view: View, say: Callable[[str], None], begin: Callable[[Embedded], int]
+    server: Embedded,
+    view: View,
+    say: Callable[[str], None],
+    begin: Callable[[Embedded], int],
+    tell: Callable[[Ended], None],
 ) -> Ended:
-    return asyncio.run(Running(server, view, say)(begin))
+    """Signals stay caught until all is told: what they cut off then would be lost for nothing."""
+    terminals = Terminals()
+    terminals.catch_hangup()
+    with asyncio.Runner() as runner:
+        ended = runner.run(Running(server, view, say, terminals)(begin))
+        tell(ended)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # while Python ends, they could only change the code
+    return ended

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 from msgspec.structs import replace
 
 from tailrace.bag.bag import Bag
@@ -20,18 +19,16 @@ from tailrace.cli import place, settings
 from tailrace.cli.bags import secrets
 from tailrace.cli.bags.bagplace import bad
 from tailrace.cli.bags.taking import taken_over
+from tailrace.cli.here.ending import Ending
 from tailrace.cli.here.live import view_for
-from tailrace.cli.here.running import Ended, run_to_rest
-from tailrace.cli.hints import at_hand, hint, program
+from tailrace.cli.here.running import run_to_rest
+from tailrace.cli.here.terminals import STDERR, hush
+from tailrace.cli.hints import hint
 from tailrace.cli.pools.poolsfile import refuse_unknown
-from tailrace.cli.screen import plain
-from tailrace.errors import BadInput, Exit, StoreBusy
+from tailrace.errors import BadInput, StoreBusy
 from tailrace.pools.budget import paid_in, unbound
 from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
-from tailrace.report.headline import Headline
-from tailrace.report.words import count
-from tailrace.scheduler.rows import BagPhase
 from tailrace.server.command_pool import AnyPool
 from tailrace.server.embedded import Embedded
 from tailrace.server.local_pool import LocalPool
@@ -170,10 +167,8 @@ def drive(
     server = _server(folder, pools, loaded)
     view = view_for(quiet=quiet)
     say = _sayer(options["quiet"])
-    ended = run_to_rest(server, view, say, begin)
-    report = _report(folder, ended, say) if _wants_report(loaded, ended, quiet) else None
-    _tell(ended, report, folder, options)
-    return int(ended.code)
+    ending = Ending(folder, say, options, loaded.report)
+    return int(run_to_rest(server, view, say, begin, ending.tell).code)
 
 
 def _server(folder: Path, pools: Pools, loaded: settings.Settings) -> Embedded:
@@ -186,15 +181,6 @@ def _server(folder: Path, pools: Pools, loaded: settings.Settings) -> Embedded:
         there = f"`{hint('watch', folder)}`"
         busy.remedy = busy.remedy.replace("`tailrace watch`", there)
         raise
-
-
-def _wants_report(loaded: settings.Settings, ended: Ended, quiet: bool) -> bool:
-    """Drawing takes a second or two: who ran for less, interrupts, or looks at nothing, wants his
-    prompt back."""
-    if loaded.report is not None:
-        return loaded.report
-    long_enough = ended.took_s >= REPORT_AFTER_S
-    return long_enough and not quiet and ended.facts.phase != BagPhase.PAUSED
 
 
 def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
@@ -232,106 +218,11 @@ def _capacity(bag: Bag, pool: AnyPool) -> dict[str, int]:
 
 def _sayer(quiet: bool) -> Callable[[str], None]:
     def say(text: str) -> None:
-        if not quiet:
+        if quiet:
+            return
+        try:
             print(f"tailrace: {text}", file=sys.stderr, flush=True)
+        except OSError:  # nobody hears it, and the run goes on
+            hush(STDERR)
 
     return say
-
-
-def _report(folder: Path, ended: Ended, say: Callable[[str], None]) -> Path | None:
-    """A run whose report cannot be written has run all the same."""
-    try:
-        return _write_report(folder, ended)
-    except OSError as error:
-        say(f"the report cannot be written: {error.strerror}; later: {hint('report', folder)}")
-        return None
-
-
-def _write_report(folder: Path, ended: Ended) -> Path:
-    from tailrace.report.page import write_report
-    from tailrace.server import reading
-    from tailrace.server.recording import record
-
-    path = place.report_path(folder, ended.facts.bag, ended.facts.name)
-    link = reading.open_store(folder)
-    try:
-        write_report(record(link, ended.facts.bag), path)
-    finally:
-        link.close()
-    return path
-
-
-def _tell(ended: Ended, report: Path | None, folder: Path, options: dict[str, Any]) -> None:
-    if options["as_json"]:
-        _tell_json(ended, report)
-    elif not options["quiet"]:
-        for text in summary(ended, report, folder):
-            click.echo(text)
-    elif ended.code not in (Exit.OK, Exit.SOME_FAILED):
-        click.echo(f"tailrace: {_headline(ended)}", err=True)
-        for text in _stopped(ended, folder):
-            click.echo(f"tailrace: {text}", err=True)
-    for text in ended.unpublished:
-        click.echo(f"tailrace: {at_hand(text)}", err=True)
-
-
-def _tell_json(ended: Ended, report: Path | None) -> None:
-    import msgspec
-
-    facts = msgspec.to_builtins(ended.facts)
-    facts |= {"exit": int(ended.code), "report": None if report is None else str(report)}
-    click.echo(msgspec.json.encode(facts).decode())
-
-
-def summary(ended: Ended, report: Path | None, runs: Path) -> list[str]:
-    facts = ended.facts
-    which, of = ("", "") if ended.alone else (f" {facts.bag}", f"{facts.bag}/")
-    lines = [_headline(ended), *(f"  {plain(text)}" for text in ended.remarks)]
-    if facts.phase == BagPhase.FINISHED:
-        lines.append(f"  results: {hint(f'results{which}', runs)}")
-    else:
-        lines.append(f"  go on:   {hint(f'resume {facts.bag}', runs)}{_mended(facts.phase)}")
-    if facts.failed:
-        name = program(runs.parent)
-        first = hint(f"results{which} --failed", runs)
-        lines.append(f"  failed:  {first} · {name} logs {of}TASK · {name} retry{which}")
-    lines.append(f"  report:  {report or hint(f'report{which}', runs)}")
-    return lines + _stopped(ended, runs)
-
-
-def _stopped(ended: Ended, runs: Path) -> list[str]:
-    """Bags that ran beside it; without a word, nobody would look for them."""
-    return [
-        f"bag {facts.bag} ({plain(facts.name)}) was interrupted with it, "
-        f"{count(facts.count - facts.done, 'task')} left; "
-        f"go on: {hint(f'resume {facts.bag}', runs)}"
-        for facts in ended.stopped
-    ]
-
-
-def _mended(phase: str) -> str:
-    """A bag stays as it was handed in."""
-    if phase == BagPhase.BRAKED:
-        return " (when the cause is outside the bag; else mend it and run it anew)"
-    if phase == BagPhase.STOPPED:
-        return " (its budget stays; for another, run it anew)"
-    return ""
-
-
-def _headline(ended: Ended) -> str:
-    facts = ended.facts
-    return str(
-        Headline(
-            name=facts.name,
-            count=facts.count,
-            succeeded=facts.succeeded,
-            taken=facts.taken,
-            failed=facts.failed,
-            state=facts.phase,
-            why=facts.why,
-            submitted_us=facts.submitted_us,
-            ended_us=facts.ended_us,
-            now_us=facts.last_us,
-            deadline_us=ended.deadline_us,
-        )
-    )
