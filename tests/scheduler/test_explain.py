@@ -45,7 +45,7 @@ def test_a_hungry_bag_gives_a_reason_for_each_host() -> None:
     stage.offer("busy")
     told = stage.explain(f"bag {bag}")
     assert "Its tasks need 1 core each; 3 fit at once." in told
-    assert "busy: holds 1 attempt." in told
+    assert "busy: full: it holds 1 attempt, 0 cores free." in told
     assert "idle: may take work with its next call." in told
     assert "foreign: its pool elsewhere is not among the bag's (home)." in told
 
@@ -96,8 +96,9 @@ def test_a_task_tells_its_life() -> None:
     stage = Stage()
     stage.hosts("a", "b")
     bag = stage.submit(3, retries=Retries(task_failed=1))
-    told = "The task was never sent; 3 tasks of the bag wait."
-    assert stage.explain(f"task {bag}/0") == told
+    told = stage.explain(f"task {bag}/0")
+    assert "The task was never sent; 3 tasks of the bag wait." in told
+    assert "b: may take work with its next call." in told
     (one,) = stage.offer("a")
     stage.now += 3 * SECOND
     assert stage.explain(f"task {bag}/0") == "An attempt is out on a since 3.0 s."
@@ -152,6 +153,36 @@ def test_a_host_tells_what_it_holds_and_why_it_waits() -> None:
     assert "bag 1: 1 gpu wanted, 0 gpus there" in stage.explain("host a")
     stage.silent("a")
     assert "is not connected" in stage.explain("host a")
+
+
+def test_what_is_full_says_so_and_what_waits_for_it_too() -> None:
+    stage = Stage()
+    stage.host("a")
+    bag = stage.submit(4)
+    stage.pass_trial("a")
+    stage.offer("a")
+    assert "It is full: it holds 1 attempt, 0 cores free." in stage.explain("host a")
+    assert "a: full: it holds 1 attempt, 0 cores free." in stage.explain(f"task {bag}/3")
+    stage.host("b")
+    stage.offer("b")
+    told = stage.explain(f"task {bag}/3")
+    assert "The task was never sent; 1 task of the bag waits." in told
+    assert "All 2 hosts are full." in told
+    stage.silent("a")
+    stage.silent("b")
+    assert "Its tasks wait for a host: none is connected." in stage.explain(f"task {bag}/3")
+
+
+def test_a_host_without_the_memory_left_is_not_said_to_be_avoided() -> None:
+    stage = Stage()
+    stage.host("a", cores=4, memory=2 * GIB)
+    bag = stage.submit(3, needs={"cores": 1000, "memory": 2 * GIB})
+    stage.pass_trial("a")
+    stage.offer("a")
+    lacks = "2 GiB memory wanted, 0 B memory there beside 1 attempt"
+    assert f"a: {lacks}." in stage.explain(f"task {bag}/2")
+    stage.offer("a")
+    assert f"It waits for work: bag 1: {lacks}." in stage.explain("host a")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailrace.bag import strategies
-from tailrace.bag.needs import describe, lacking
+from tailrace.bag.needs import describe, describe_one, lacking, less
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
 from tailrace.scheduler import brakes, doubts, fleet, lifetimes, money, others, progress
@@ -12,6 +12,7 @@ from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
 
 MOST_HOSTS = 20
+FULL = "full"
 REMEDY = {
     BagPhase.PAUSED: "`tailrace resume` lets it go on",
     BagPhase.BRAKED: "mend what is wrong, then `tailrace resume`",
@@ -114,22 +115,36 @@ def _idle_leases(state: State, bag: Bag) -> list[str]:
 
 def _why_hungry(state: State, bag: Bag, now: int) -> list[str]:
     if not bag.may_begin:
-        return [f"{bag.out} of its tasks are under way, and most_running says no more."]
+        return [f"{_under_way(bag)}."]
     present = [host for host in state.hosts.values() if host.present]
     if not present:
         return ["Its tasks wait for a host: none is connected.", *_awaited(state, bag, now)]
     needs = f"Its tasks need {describe(bag.terms.needs)} each; {bag.slots} fit at once."
-    lines = [f"{host.id}: {_why_not(state, bag, host, now)}." for host in present[:MOST_HOSTS]]
-    more = len(present) - MOST_HOSTS
-    lines += [f"And {more} hosts more."] if more > 0 else []
+    lines = _by_host(state, bag, present, now)
     return [needs, *lines] if bag.hosts else [needs, *lines, *_awaited(state, bag, now)]
+
+
+def _by_host(state: State, bag: Bag, hosts: list[Host], now: int) -> list[str]:
+    reasons = [(host, _why_not(state, bag, host, now)) for host in hosts]
+    if len(hosts) > 1 and all(why.startswith(FULL) for _, why in reasons):
+        return [f"All {len(hosts)} hosts are full."]
+    more = len(hosts) - MOST_HOSTS
+    rest = [f"And {more} hosts more."] if more > 0 else []
+    return [f"{host.id}: {why}." for host, why in reasons[:MOST_HOSTS]] + rest
+
+
+def _under_way(bag: Bag) -> str:
+    are = "1 of its tasks is" if bag.out == 1 else f"{bag.out} of its tasks are"
+    return f"{are} under way, and most_running says no more"
 
 
 def _awaited(state: State, bag: Bag, now: int) -> list[str]:
     """Machines that are on their way, or not asked for yet."""
     lines = []
     if bag.leases:
-        lines.append(f"{len(bag.leases)} of its leases are not gone; their workers may yet call.")
+        several = len(bag.leases) > 1
+        are = "are not gone; their workers" if several else "is not gone; its worker"
+        lines.append(f"{len(bag.leases)} of its leases {are} may yet call.")
         rows = [state.leases[lease] for lease in bag.leases]
         stuck = [row for row in rows if row.state is LeaseState.WANTED and row.why]
         lines += [f"Lease {row.lease} of pool {row.pool} does not start: {row.why}."
@@ -169,10 +184,29 @@ def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
     if not lifetimes.fits(state, bag, host):
         return lifetimes.why_not(state, bag, host)
     if host.live:
-        return f"holds {_attempts(len(host.live))}"
+        return _no_room(state, bag, host) or f"holds {_attempts(len(host.live))}"
     if host.offer is None:
         return "may take work with its next call"
     return "has room, but those that wait may not go there"
+
+
+def _free(state: State, host: Host) -> dict[str, int]:
+    has = host.capacity if host.offer is None else host.offer
+    left = less(has, fleet.used(state, host))
+    return {name: max(amount, 0) for name, amount in left.items()}
+
+
+def _no_room(state: State, bag: Bag, host: Host) -> str:
+    """For a task of the bag beside all that the host holds; empty when there is some."""
+    short = lacking(bag.terms.needs, _free(state, host))
+    return _full(state, host) or (short and f"{short} beside {_attempts(len(host.live))}")
+
+
+def _full(state: State, host: Host) -> str:
+    """Every task needs some of a core."""
+    if not host.live or _free(state, host).get("cores", 0):
+        return ""
+    return f"{FULL}: it holds {_attempts(len(host.live))}, {describe_one('cores', 0)} free"
 
 
 def _in_doubt(bag: Bag, host: Host) -> str:
@@ -197,14 +231,20 @@ def explain_task(state: State, bag: Bag, index: int, now: int) -> list[str]:
     elif index in bag.requeue.waiting:
         why = trouble.why if trouble else ""
         lines.append(f"The task waits for another attempt{_where(state, bag, index)}: {why}.")
+        lines += _why_hungry(state, bag, now) if bag.runs else []
     elif bag.is_last(index) and index not in bag.live and bag.fresh.arrived <= index:
         left = bag.terms.count - 1 - bag.done.count
         lines.append(f"The task is sent when all others have their result: {left} have none yet.")
     elif index not in bag.live:
-        lines.append(f"The task was never sent; {bag.unsent} tasks of the bag wait.")
+        lines.append(f"The task was never sent; {_unsent(bag.unsent)}.")
+        lines += _why_hungry(state, bag, now) if bag.runs else []
     if index not in bag.done and index not in bag.live and not bag.runs:
         lines.append(f"The bag is {bag.phase}{f': {bag.why}' if bag.why else ''}.")
     return lines + (_history(trouble) if trouble else [])
+
+
+def _unsent(count: int) -> str:
+    return "1 task of the bag waits" if count == 1 else f"{count} tasks of the bag wait"
 
 
 def _where(state: State, bag: Bag, index: int) -> str:
@@ -259,6 +299,8 @@ def explain_host(state: State, host: Host, now: int) -> list[str]:
         lines.append("Its lease is over: it gets no more work, and is told to end.")
     elif host.probing:
         lines.append(f"It was excluded ({_why(host)}) and is being probed with one task at a time.")
+    elif full := _full(state, host):
+        lines.append(f"It is {full}.")
     elif host.offer is not None:
         lines.append(f"It waits for work: {_idle(state, host)}.")
     return lines
@@ -281,10 +323,14 @@ def _why_not_here(state: State, bag: Bag, host: Host) -> str:
         return f"not paid by it, but by bag {host.payer}"
     if not fleet.admits_pool(bag, host):
         return f"not in pool {host.pool}"
+    if not bag.may_begin:
+        return _under_way(bag)
     if bag.trials.get(host.kind, brakes.UNTRIED) not in (None, brakes.UNTRIED):
         return f"its trial task on hosts of kind {host.kind} is out"
     if doubts.held_back(state, bag, host):
         return _in_doubt(bag, host)
     if not lifetimes.fits(state, bag, host):
         return lifetimes.why_not(state, bag, host)
-    return lacking(bag.terms.needs, host.capacity) or "its waiting tasks avoid this host"
+    if short := lacking(bag.terms.needs, host.capacity):
+        return short
+    return _no_room(state, bag, host) or "its waiting tasks avoid this host"
