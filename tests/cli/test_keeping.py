@@ -168,6 +168,29 @@ def test_a_grown_array_keeps_its_results(tmp_path: Path) -> None:
     assert run(tmp_path, "--array", "0-4", "job.sh").code == 2
 
 
+def test_what_a_later_run_has_done_is_not_resumed(tmp_path: Path) -> None:
+    interrupt_half_way(tmp_path, last="echo run >> ran; [ -e go ] || sleep 60")
+    (tmp_path / "go").touch()
+    before = ran(tmp_path)
+    assert run(tmp_path, "--quiet", "--commands", "jobs.txt").code == 0
+    assert ran(tmp_path) == before + 1
+    told = tailrace(tmp_path, "resume")
+    assert told.code == 0 and "bag 2 (jobs) is finished: nothing is left" in told.out
+    assert ran(tmp_path) == before + 1
+    assert "resume" not in ask(tmp_path, "status").out
+    assert "bag 1 (jobs): continued: as bag 2" in ask(tmp_path, "status", "1").out
+    assert all(ask(tmp_path, "replay", bag).out.endswith("identical.\n") for bag in "12")
+    assert tailrace(tmp_path, "resume", "1", "--quiet").code == 0, "by its number it goes on"
+    assert ran(tmp_path) == before + 2
+
+
+def test_a_bag_with_other_tasks_left_waits_on(tmp_path: Path) -> None:
+    interrupt_half_way(tmp_path)
+    (tmp_path / "jobs.txt").write_text("echo one\necho three\n")
+    assert run(tmp_path, "--quiet", "--commands", "jobs.txt").code == 0
+    assert "tailrace resume 1 " in ask(tmp_path, "status").out
+
+
 def test_an_interrupted_bag_need_not_be_resumed(tmp_path: Path) -> None:
     folder = interrupt_half_way(tmp_path)
     jobs = (folder / "jobs.txt").read_text().replace("sleep 60", "echo three")

@@ -12,6 +12,7 @@ from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.batch import NewBag
 from tailrace.server.command_pool import AnyPool
+from tailrace.server.continuing import CONTINUED
 from tailrace.server.door import Door
 from tailrace.server.serving import Serving
 from tailrace.server.taking import Taken
@@ -55,8 +56,10 @@ class Embedded(Serving):
         programs: dict[str, str] | None = None,
         taken: Taken | None = None,
         secrets: Mapping[str, str] | None = None,
+        continued: tuple[int, ...] = (),
     ) -> int:
-        """Other unfinished bags of the folder stay as they are, until they are resumed."""
+        """Other unfinished bags of the folder stay as they are, until they are resumed; but those
+        that this one goes on with are closed."""
         number = self.world.new_bag()
         self.world.sealed.keep(number, secrets or {})
         self._hold_others(number)
@@ -67,6 +70,8 @@ class Embedded(Serving):
                      programs=programs or {}, taken=taken.rows() if taken else ())  # fmt: skip
         bits = taken.bits if taken else None
         self.world.tell(BagSubmitted(number, bag.terms(), permutation, taken=bits), new)
+        for other in continued:
+            self.world.tell(BagChanged(other, Change.CANCEL, why=f"{CONTINUED} {number}"))
         return number
 
     def resume(self, number: int, secrets: Mapping[str, str] | None = None) -> None:

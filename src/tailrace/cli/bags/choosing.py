@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from tailrace.cli.bags.standing import is_continued
 from tailrace.errors import BadInput
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.reading import BagFacts
@@ -49,7 +50,8 @@ def choose_to_resume(reader: Bags, text: str | None) -> BagFacts:
     facts = choose_unfinished(reader, text)
     if text is None and facts.phase == BagPhase.CANCELLED:
         given_up = [bag for bag in reader.bags() if bag.phase == BagPhase.CANCELLED]
-        known = ", ".join(f"{bag.bag} ({bag.name})" for bag in given_up[-10:])
+        waiting = [bag for bag in given_up if not is_continued(bag)] or [facts]
+        known = ", ".join(f"{bag.bag} ({bag.name})" for bag in waiting[-10:])
         remedy = f"To take one up again, name it: `tailrace resume {facts.bag}`."
         raise BadInput(f"only bags that were cancelled are left: {known}", remedy=remedy)
     return facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tailrace.scheduler.rows import BagPhase
+from tailrace.server.continuing import CONTINUED
 from tailrace.server.reading import BagFacts
 
 _WORDS = {
@@ -18,6 +19,8 @@ _WORDS = {
 def phase(facts: BagFacts, *, served: bool) -> str:
     if is_interrupted(facts, served=served):
         return "interrupted"
+    if is_continued(facts):
+        return "continued"
     return _WORDS[BagPhase(facts.phase)]
 
 
@@ -28,9 +31,14 @@ def is_interrupted(facts: BagFacts, *, served: bool) -> bool:
     return facts.phase == BagPhase.PAUSED and facts.why.startswith("interrupted")
 
 
+def is_continued(facts: BagFacts) -> bool:
+    """A later bag has all that it left."""
+    return facts.phase == BagPhase.CANCELLED and facts.why.startswith(CONTINUED)
+
+
 def reason(facts: BagFacts) -> str:
     """Why, where the phase does not say it already."""
-    return "" if facts.why.startswith("interrupted") else facts.why
+    return "" if facts.why.startswith("interrupted") else facts.why.removeprefix("continued ")
 
 
 def left(facts: BagFacts) -> int:
@@ -49,7 +57,7 @@ def next_steps(facts: BagFacts, *, served: bool) -> list[tuple[str, str]]:
     number = facts.bag
     if served and facts.phase == BagPhase.RUNNING:
         steps.append((f"tailrace watch {number}", "follow it"))
-    elif left(facts):
+    elif left(facts) and not is_continued(facts):
         steps.append((f"tailrace resume {number}", going_on(facts)))
     if facts.failed:
         steps.append((f"tailrace retry {number}", f"try the {facts.failed:,} failed again"))

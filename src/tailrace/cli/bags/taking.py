@@ -15,6 +15,8 @@ from tailrace.cli.screen import plain
 from tailrace.errors import BadInput
 from tailrace.report.words import count
 from tailrace.server import reading, taking
+from tailrace.server.continuing import continued
+from tailrace.server.link import Link
 from tailrace.server.taking import Earlier, Taken
 from tailrace.server.whereabouts import holds_runs
 
@@ -27,11 +29,8 @@ def taken_over(
     say: Callable[[str], None],
 ) -> Taken | None:
     """What earlier bags have done already; said before anything else."""
-    if not holds_runs(folder):
-        return None
-    try:
-        link = reading.open_store(folder)
-    except reading.OlderStore:
+    link = _opened(folder)
+    if link is None:
         return None
     try:
         bags = taking.earlier(link, bag)
@@ -44,6 +43,25 @@ def taken_over(
     if taken.size or taken.changed:
         say(told(taken, bag.count))
     return taken if taken.size else None
+
+
+def gone_on_with(folder: Path, bag: Bag) -> tuple[int, ...]:
+    """Unfinished bags that need not be resumed once this one runs."""
+    link = _opened(folder)
+    if link is None:
+        return ()
+    try:
+        return continued(link, bag)
+    finally:
+        link.close()
+
+
+def _opened(folder: Path) -> Link | None:
+    """None: it holds nothing that could be taken over."""
+    try:
+        return reading.open_store(folder) if holds_runs(folder) else None
+    except reading.OlderStore:
+        return None
 
 
 def told(taken: Taken, total: int) -> str:

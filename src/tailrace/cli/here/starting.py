@@ -18,7 +18,7 @@ from tailrace.bag.spec import BagSpec
 from tailrace.cli import place, settings
 from tailrace.cli.bags import secrets
 from tailrace.cli.bags.bagplace import bad
-from tailrace.cli.bags.taking import taken_over
+from tailrace.cli.bags.taking import gone_on_with, taken_over
 from tailrace.cli.here.ending import Ending
 from tailrace.cli.here.live import view_for
 from tailrace.cli.here.running import run_to_rest
@@ -56,9 +56,11 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
     made_of = programs(bag)
     again = options.get("again", False)
     taken = None if again else taken_over(folder, bag, made_of, options, say)
+    closing = gone_on_with(folder, bag)
     return drive(
-        folder, loaded, pools, options, lambda server: server.submit(bag, made_of, taken, hidden)
-    )
+        folder, loaded, pools, options,
+        lambda server: server.submit(bag, made_of, taken, hidden, closing),
+    )  # fmt: skip
 
 
 def _note_unbound(bag: Bag, pools: Pools, say: Callable[[str], None]) -> None:
