@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tailrace.bag import Bag
+from tailrace.bag.bagfile import load_bag_file
 from tailrace.bag.outputs import check_outputs
+from tailrace.bag.overwriting import check_overwriting
 from tailrace.bag.spec import BagSpec, FileRule
 from tailrace.bag.tables import Origin
 from tailrace.bag.values import Listed, Range
@@ -49,6 +53,49 @@ def test_targets_of_a_large_bag_that_do_not_tell_are_refused(
     assert found.line == 2
     assert "10,000,000 tasks" in found.message
     assert hint in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("files", "task", "path"),
+    [
+        ('inputs = ["1.txt"]\noutputs = {"o" = "{a}.txt"}', 0, "1.txt"),
+        ('inputs = ["./d/../2.txt"]\noutputs = {"o" = "./{a}.txt"}', 1, "2.txt"),
+        ('inputs = ["d/{a}.txt"]\noutputs = {"o" = "{b}/{a}.txt"}', 0, "d/1.txt"),
+        ('outputs = {"o" = "bag{a}.toml"}', 0, "bag1.toml"),
+        ('outputs = {"o" = "{b}{a}.csv"}', 1, "d2.csv"),
+    ],
+)  # fmt: skip
+def test_nothing_is_published_over_what_the_bag_reads(
+    tmp_path: Path, files: str, task: int, path: str
+) -> None:
+    text = f"{COMMAND}{files}\n[parameters]\na = [1, 2]\n"
+    text += 'b = ["d"]\n' if ".csv" not in files else ""
+    (tmp_path / "d").mkdir()
+    for name in ("1.txt", "2.txt", "d/1.txt", "d/2.txt"):
+        (tmp_path / name).write_text("")
+    if ".csv" in files:
+        (tmp_path / "d2.csv").write_text("b\nd\n")
+        text = 'csv = "d2.csv"\n' + text
+    (tmp_path / "bag1.toml").write_text(text)
+    with pytest.raises(BadInput, match=f"task {task} would publish over {path},") as found:
+        load_bag_file(tmp_path / "bag1.toml")
+    assert found.value.line == text[: text.index("outputs")].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("read", "target"),
+    [("in/{a}.txt", "out/{a}-{b}.txt"), ("{a}.txt", "{a}-{b}.out"), ("{a}.txt", "{a}-{b}-o.txt"),
+     ("model.py", "{a}-{b}.py"), ("/etc/{a}", "{a}/{b}"), ("../{a}", "{a}-{b}")],
+)  # fmt: skip
+def test_ten_million_targets_beside_inputs_are_told_apart_without_making_them(
+    read: str, target: str
+) -> None:
+    axes = ((Range("a", "1", "1", 10_000),), (Range("b", "1", "1", 1000),))
+    files = {"inputs": (FileRule("i", read),), "outputs": (FileRule("o", target),)}
+    spec = BagSpec(name="n", folder="/x", command="c", axes=axes, files="staged", **files)
+    bag = Bag(spec, lambda k: b"")
+    bag.scope = None  # type: ignore[assignment]
+    check_overwriting(bag, Origin())
 
 
 def test_targets_that_only_look_ambiguous_are_compared(load: Load) -> None:

@@ -20,6 +20,7 @@ from tailrace.bag.boxes import Box, Cutter
 from tailrace.bag.checks import check_bag
 from tailrace.bag.identity import basis
 from tailrace.bag.outputs import check_outputs
+from tailrace.bag.overwriting import check_overwriting
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import MOST_TASKS, BagSpec, Syntax
 from tailrace.bag.strategies import anything
@@ -189,6 +190,7 @@ def _grown(bag: Bag, new: _New) -> Bag:
     grown = Bag(replace(spec, blocks=(*spec.blocks, *axes_of)), read, bag.number)
     if spec.outputs:
         check_outputs(grown, Origin(spec.source))
+        check_overwriting(grown, Origin(spec.source))
     return grown
 
 

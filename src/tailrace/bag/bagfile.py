@@ -51,6 +51,7 @@ def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit)
     command = table.take("command", str, list)
     table.take("settings", dict)  # of the machine, not of the bag: read by the command
     unused = table.choice("unused", ("error", "ok"), "error")
+    own = [name for name in (Path(shown).name, table.peek("csv")) if isinstance(name, str)]
     axes_of = read_axes(table, folder)
     rules, files = read_rules(table, name), read_files(table) | read_then(table)
     files |= read_secrets(table, rules["env"]) | read_setup(table, folder)
@@ -58,7 +59,8 @@ def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit)
     words = _command(table, command)
     axes, chunks = axes_of()
     spec = BagSpec(folder=str(folder), source=shown, command=words, axes=axes, **rules, **files)
-    return check_bag(spec, chunks, table.origin, unused_ok=unused == "ok", admit=admit)
+    unused_ok = unused == "ok"
+    return check_bag(spec, chunks, table.origin, unused_ok=unused_ok, admit=admit, own=tuple(own))
 
 
 def _command(table: Table, command: Any) -> str | tuple[str, ...]:

@@ -11,6 +11,7 @@ from tailrace.bag.chunks import Chunks
 from tailrace.bag.command import PREFIX, variable
 from tailrace.bag.files import check_inputs, step_of
 from tailrace.bag.outputs import check_outputs
+from tailrace.bag.overwriting import check_overwriting
 from tailrace.bag.places import Path as KeyPath
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import BagSpec
@@ -31,8 +32,9 @@ def check_bag(
     *,
     unused_ok: bool,
     admit: Admit,
+    own: tuple[str, ...] = (),
 ) -> Bag:
-    """The bag, or the first fault with its place."""
+    """The bag, or the first fault with its place; `own` are files it was read from."""
     sweep = Sweep(spec.axes, chunks.__getitem__)
     if spec.syntax == "braces":
         placed = list(_templates(spec, origin))
@@ -50,6 +52,7 @@ def check_bag(
         check_inputs(bag, origin)
     if spec.outputs:
         check_outputs(bag, origin)
+        check_overwriting(bag, origin, own)
     return bag
 
 

@@ -33,14 +33,14 @@ _NUMBER = _WHOLE | frozenset(".+e")
 
 
 def check_outputs(bag: Bag, origin: Origin) -> None:
-    targets = [_target(rule.place, bag.spec.name) for rule in bag.spec.outputs]
+    targets = [named(rule.place, bag.spec.name) for rule in bag.spec.outputs]
     with origin.at("outputs"):
         sweep = hull([block.sweep for block in bag.blocks.all])
         if sweep is None or not _decided(sweep, targets):
             _compare(bag, targets)
 
 
-def _target(text: str, name: str) -> Template:
+def named(text: str, name: str) -> Template:
     """The template with the bag's name as fixed text."""
     target = Template(text)
     target.parts = [name if part == Field("bag") else part for part in target.parts]
@@ -49,8 +49,8 @@ def _target(text: str, name: str) -> Template:
 
 
 def _decided(sweep: Sweep, targets: list[Template]) -> bool:
-    alone = all(_tells(sweep, target) and _tame(sweep, target) for target in targets)
-    return alone and all(_apart(a, b) for a, b in combinations(targets, 2))
+    alone = all(_tells(sweep, target) and tame(sweep, target) for target in targets)
+    return alone and all(apart(a, b) for a, b in combinations(targets, 2))
 
 
 def _tells(sweep: Sweep, target: Template) -> bool:
@@ -66,8 +66,8 @@ def _divisible(sweep: Sweep, target: Template) -> bool:
     last = max((at for at, part in enumerate(parts) if isinstance(part, Field)), default=0)
     for part, after in pairwise(parts[: last + 1]):
         if isinstance(part, Field):
-            letters = _letters(sweep, part)
-            if letters is None or not isinstance(after, str) or after[0] in letters:
+            known = letters(sweep, part)
+            if known is None or not isinstance(after, str) or after[0] in known:
                 return False
     return True
 
@@ -95,7 +95,7 @@ def _told_by(sweep: Sweep, field: Field) -> Place | None:
     return place if texts is not None and len(set(texts)) == place.count else None
 
 
-def _letters(sweep: Sweep, field: Field) -> frozenset[str] | None:
+def letters(sweep: Sweep, field: Field) -> frozenset[str] | None:
     """All characters the texts of a field may hold; None: not known."""
     place = sweep.place_of(field.name)
     if field == Field("index"):
@@ -119,13 +119,13 @@ def _texts(place: Place, field: Field) -> list[str] | None:
     return [formatted(reader(i), field.spec) for i in range(place.count)]
 
 
-def _tame(sweep: Sweep, target: Template) -> bool:
+def tame(sweep: Sweep, target: Template) -> bool:
     """No value leads out of the folder, or makes two paths one, as `a//b` and `a/./b` would."""
     fixed = "".join(part if isinstance(part, str) else "x" for part in target.parts)
     if leads_out(fixed) or _normal(fixed) != fixed or _dots(sweep, target):
         return False
-    letters = [_letters(sweep, field) for field in target.fields]
-    return all(known is not None and "/" not in known for known in letters)
+    found = [letters(sweep, field) for field in target.fields]
+    return all(known is not None and "/" not in known for known in found)
 
 
 def _dots(sweep: Sweep, target: Template) -> bool:
@@ -139,13 +139,13 @@ def _dots(sweep: Sweep, target: Template) -> bool:
     return False
 
 
-def _apart(one: Template, other: Template) -> bool:
+def apart(one: Template, other: Template) -> bool:
     """Two templates never make one text: they differ before the first field or behind the last."""
-    (a, y), (b, z) = _ends(one), _ends(other)
+    (a, y), (b, z) = ends(one), ends(other)
     return not (a.startswith(b) or b.startswith(a)) or not (y.endswith(z) or z.endswith(y))
 
 
-def _ends(template: Template) -> tuple[str, str]:
+def ends(template: Template) -> tuple[str, str]:
     """The fixed texts before the first field and behind the last."""
     head = takewhile(lambda part: isinstance(part, str), template.parts)
     tail = takewhile(lambda part: isinstance(part, str), reversed(template.parts))
