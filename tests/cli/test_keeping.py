@@ -130,6 +130,33 @@ def test_a_changed_program_is_refused_without_a_terminal(tmp_path: Path) -> None
     assert run(tmp_path).code == 0, "nothing of before is asked for"
 
 
+def test_a_changed_program_is_told_whatever_else_has_run_here(tmp_path: Path) -> None:
+    """Another list names no program: nothing of it has changed, and nothing is taken from it."""
+    (tmp_path / "other.txt").write_text("echo hi\n")
+    (tmp_path / "jobs.txt").write_text("echo run >> ran; sh w.sh\n")
+    (tmp_path / "w.sh").write_text("echo 1\n")
+    for jobs in ("other.txt", "jobs.txt"):
+        assert run(tmp_path, "--quiet", "--commands", jobs).code == 0
+    (tmp_path / "w.sh").write_text("echo 2\n")
+    told = run(tmp_path, "--commands", "jobs.txt")
+    assert told.code == 2 and "w.sh has changed since bag 2 ran" in told.err and ran(tmp_path) == 1
+    (tmp_path / "w.sh").unlink()
+    told = run(tmp_path, "--quiet", "--commands", "jobs.txt")
+    assert told.code == 2 and "w.sh has changed since bag 2 ran" in told.err, "gone is changed"
+
+
+def test_a_variable_that_the_command_names_counts_like_a_program(tmp_path: Path) -> None:
+    words = ("run", "--quiet", "--", "echo run >> ran; echo x=$X ${Y:-none} {}", ":::", "a")
+    assert tailrace(tmp_path, *words, X="1").code == 0
+    told = tailrace(tmp_path, *words, X="2")
+    assert told.code == 2 and "$X has changed since bag 1 ran\n" in told.err
+    assert "$X, $Y have changed" in tailrace(tmp_path, *words, X="2", Y="set").err
+    assert tailrace(tmp_path, *words, X="1", Z="3").code == 0 and ran(tmp_path) == 1
+    assert tailrace(tmp_path, "run", "--again", *words[1:], X="2").code == 0
+    assert ask(tmp_path, "results", "--json").json[0]["stdout"] == "x=2 none a\n"
+    assert tailrace(tmp_path, *words, X="2").code == 0 and ran(tmp_path) == 2
+
+
 @pytest.mark.parametrize(("answer", "runs"), [("y", 4), ("n", 2)])
 def test_a_changed_program_asks_at_a_terminal(tmp_path: Path, answer: str, runs: int) -> None:
     write(tmp_path, 1)

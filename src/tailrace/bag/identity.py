@@ -5,15 +5,17 @@ grown is compared with the one before by its values alone (see `kinship`). Needs
 order and name are not part of it: they do not change what a task computes.
 
 Programs are the files that the command runs, as far as its fixed words name them: the program
-itself, and scripts by their endings. Their contents are kept as hashes.
+itself, and scripts by their endings. Their contents are kept as hashes; so are the values of the
+shell's variables that the command names.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,9 @@ TRIED = 100  # listed commands that are looked at for programs
 SCRIPTS = (".py", ".sh", ".R", ".r", ".jl", ".pl", ".rb", ".m", ".js", ".lua", ".awk", ".bash")
 WHOLE = 64 << 20  # a larger file is known by its size and time
 _BLOCK = 1 << 20
+_VARIABLE = re.compile(r"\$\{?([A-Za-z]\w*|_\w+)")
+OURS = ("TAILRACE_", "SLURM_")
+UNSET = "unset"
 
 
 def basis(spec: BagSpec) -> str:
@@ -81,23 +86,47 @@ def programs(bag: Bag) -> dict[str, str]:
     if spec.batch is not None:
         return {spec.batch.name: _of_text(spec.batch.script)}
     found = {}
-    fixed = [rule.place for rule in spec.inputs if "{" not in rule.place]
-    for name in dict.fromkeys([*_words(bag), *fixed]):
+    for name in program_names(bag):
         digest = hash_of(Path(spec.folder, name))
         if digest is not None:
             found[name] = digest
     return found
 
 
+def program_names(bag: Bag) -> list[str]:
+    """Names that the bag has for files it is made of, whether they are there or not."""
+    spec = bag.spec
+    if spec.batch is not None:
+        return [spec.batch.name]
+    fixed = [rule.place for rule in spec.inputs if "{" not in rule.place]
+    return list(dict.fromkeys([*_words(bag), *fixed]))
+
+
 def _words(bag: Bag) -> list[str]:
     """Fixed words of the command that may name a program; of listed ones, in the first."""
     command = bag.spec.command
+    lines = [_split(line) for line in _shell_lines(bag)]
+    if bag.spec.syntax != "listed" and not isinstance(command, str):
+        lines.append(list(command))
+    return [word for words in lines for word in _programs_among(words)]
+
+
+def _shell_lines(bag: Bag) -> list[str]:
+    """What a shell is given: the first of many commands, or the one there is."""
     if bag.spec.syntax == "listed":
         rows = range(min(bag.blocks.count, TRIED))
-        lines = [_split(str(bag.raw(index)[LISTED])) for index in rows]
-    else:
-        lines = [_split(command) if isinstance(command, str) else list(command)]
-    return [word for words in lines for word in _programs_among(words)]
+        return [str(bag.raw(index)[LISTED]) for index in rows]
+    return [bag.spec.command] if isinstance(bag.spec.command, str) else []
+
+
+def variables(bag: Bag, shell: Mapping[str, str]) -> dict[str, str]:
+    """Hashes of the values that a command takes from the shell's variables, by `$NAME`; those
+    that are set for each task are none of the shell's."""
+    if bag.spec.batch is not None:
+        return {}
+    named = dict.fromkeys(name for line in _shell_lines(bag) for name in _VARIABLE.findall(line))
+    theirs = [n for n in named if n not in bag.spec.env and not n.startswith(OURS)]
+    return {f"${n}": _of_text(shell[n]) if n in shell else UNSET for n in theirs}
 
 
 def _programs_among(words: list[str]) -> list[str]:

@@ -23,7 +23,7 @@ class NewBag(msgspec.Struct, frozen=True):
     permutation: bytes | None = None
     owner: str = ""  # a user's name; '': whoever owns the folder
     basis: str = ""  # equal for bags whose tasks of equal values are equal
-    programs: dict[str, str] = {}  # hashes of the files its command runs, by name
+    programs: dict[str, str] = {}  # hashes of what its command is made of, by name
     key: Key | None = None  # under which it was handed in
     taken: Iterable[Row] = ()  # idx and attempt of results that come from earlier bags
 

@@ -64,7 +64,7 @@ NOTHING = Taken(None, ())
 
 class Earlier(NamedTuple):
     bag: int
-    programs: dict[str, str]  # hashes of the files its command ran, by name
+    programs: dict[str, str]  # hashes of what its command was made of, by name
 
 
 def earlier(link: Link, bag: Bag, owner: str = "") -> list[Earlier]:

@@ -6,19 +6,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.identity import program_names
 from tailrace.cli.screen import plain
 from tailrace.errors import BadInput
 from tailrace.report.words import count
-from tailrace.server import reading, taking
+from tailrace.server import reading
 from tailrace.server.continuing import continued
 from tailrace.server.link import Link
-from tailrace.server.taking import Earlier, Taken
+from tailrace.server.taking import Taken, earlier, take
 from tailrace.server.whereabouts import holds_runs
+
+
+class _Of(NamedTuple):
+    """An earlier bag, and what has changed since of that which it was made of."""
+
+    bag: int
+    changed: list[str]
 
 
 def taken_over(
@@ -33,13 +41,15 @@ def taken_over(
     if link is None:
         return None
     try:
-        bags = taking.earlier(link, bag)
-        same = [one for one in bags if not _changed(one.programs, programs)]
-        taken = taking.take(link, bag, [one.bag for one in same or bags], programs)
+        bags = _earlier(link, bag, programs)
+        same = [one.bag for one in bags if not one.changed]
+        sure = take(link, bag, same, programs)
+        doubted = len(same) < len(bags)
+        taken = take(link, bag, [one.bag for one in bags], programs) if doubted else sure
     finally:
         link.close()
-    if taken.size and not same and not _keeps(bags[0], programs, options):
-        return None
+    if taken.size <= sure.size or not _keeps(_newest(bags, taken), options):
+        taken = sure
     if taken.size or taken.changed:
         say(told(taken, bag.count))
     return taken if taken.size else None
@@ -74,15 +84,26 @@ def told(taken: Taken, total: int) -> str:
     return f"{text}; {left:,} to do; --again does all" if left else f"{text}; --again does all"
 
 
-def _changed(before: dict[str, str], now: dict[str, str]) -> list[str]:
-    return [name for name in now if name in before and before[name] != now[name]]
+def _earlier(link: Link, bag: Bag, programs: dict[str, str]) -> list[_Of]:
+    found = earlier(link, bag)
+    names = dict.fromkeys([*program_names(bag), *programs]) if found else {}
+    return [_Of(one.bag, _changed(list(names), one.programs, programs)) for one in found]
 
 
-def _keeps(newest: Earlier, programs: dict[str, str], options: dict[str, Any]) -> bool:
+def _changed(names: list[str], before: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Also what is gone; but nothing that this bag has no name for."""
+    return [name for name in names if name in before and before[name] != now.get(name)]
+
+
+def _newest(bags: list[_Of], taken: Taken) -> _Of:
+    return next(one for one in bags if one.changed and one.bag in taken.bags)
+
+
+def _keeps(newest: _Of, options: dict[str, Any]) -> bool:
     """Only their owner knows whether the change concerns the results."""
     if options.get("keep"):
         return True
-    names = _changed(newest.programs, programs)
+    names = newest.changed
     have = "has" if len(names) == 1 else "have"
     message = f"{plain(', '.join(names))} {have} changed since bag {newest.bag} ran"
     if not sys.stdin.isatty() or options["quiet"] or options["as_json"]:

@@ -91,7 +91,7 @@ def _tell_changes(
 ) -> None:
     """The files are those of today; whoever compares the two ends must know of it."""
     before, now = programs_of(here.link, bag), programs(content)
-    names = [name for name in before if now.get(name) != before[name]]
+    names = [name for name in before if name[0] != "$" and now.get(name) != before[name]]
     if last is not None and last.ended_us is not None:
         names += Changes(content, before).inputs_since(index, last.ended_us)
     if names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tailrace.bag.bag import Bag
-from tailrace.bag.identity import programs
+from tailrace.bag.identity import programs, variables
 from tailrace.bag.needs import fits, lacking
 from tailrace.bag.spec import BagSpec
 from tailrace.cli import place, settings
@@ -53,7 +54,7 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
     pools = settings.pools(loaded)
     say = _sayer(options["quiet"])
     _note_unbound(bag, pools, say)
-    made_of = programs(bag)
+    made_of = programs(bag) | variables(bag, os.environ)
     again = options.get("again", False)
     taken = None if again else taken_over(folder, bag, made_of, options, say)
     closing = gone_on_with(folder, bag)
