@@ -209,6 +209,17 @@ def test_the_report_is_written_where_it_says(swept: Path, tmp_path: Path) -> Non
     assert default.parent.name == "reports" and default.exists()
 
 
+def test_the_report_of_a_bag_that_nobody_runs_says_what_status_says(
+    copied: Path, halfway: Path
+) -> None:
+    assert ask(copied, "retry", "1").code == 0
+    for folder in (copied, halfway):
+        page = Path(ask(folder, "report").out.strip()).read_text()
+        assert ask(folder, "status", "--json").json["bags"][0]["state"] == "interrupted"
+        assert "; interrupted" in page and "Bag 1, interrupted;" in page
+        assert "running;" not in page and "; running" not in page
+
+
 def test_replay_of_a_real_run_is_identical(swept: Path, halfway: Path) -> None:
     for folder in (swept, halfway):
         told = ask(folder, "replay", "--check")

@@ -13,7 +13,7 @@ from tailrace.report import words
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
 from tailrace.report.spans import Span
 from tailrace.scheduler.rows import HostRow, LeaseRow
-from tailrace.server import bills, reading
+from tailrace.server import bills, phases, reading
 from tailrace.server.link import Link, stream
 
 
@@ -45,8 +45,8 @@ def record(link: Link, bag: int, now_us: int | None = None) -> Record:
     return Record(
         bag=bag,
         name=row.terms.name,
-        state=row.phase,
-        reason=row.why,
+        state=phases.phase(facts, served=now_us is not None),
+        reason=phases.reason(facts),
         count=row.terms.count,
         submitted_us=row.submitted_us,
         started_us=min((a.sent_us for a in attempts), default=None),

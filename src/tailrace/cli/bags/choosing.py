@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from tailrace.cli.bags.standing import is_continued
 from tailrace.errors import BadInput
 from tailrace.scheduler.rows import BagPhase
+from tailrace.server.phases import is_continued
 from tailrace.server.reading import BagFacts
 
 ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)

@@ -16,6 +16,7 @@ from tailrace.cli.servers.reached import reached, server_option
 from tailrace.quantities import show_money
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup
+from tailrace.server import phases
 from tailrace.server.reader import Details, Reader
 from tailrace.server.reading import BagFacts
 
@@ -59,7 +60,7 @@ def show_all(here: Reader) -> None:
         + [
             (f"tailrace resume {facts.bag}", standing.going_on(facts))
             for facts in bags[:-1]
-            if standing.is_interrupted(facts, served=here.server is not None)
+            if phases.is_interrupted(facts, served=here.server is not None)
         ]
     )
 
@@ -68,7 +69,7 @@ def _row(here: Reader, facts: BagFacts) -> tuple[object, ...]:
     return (
         facts.bag,
         screen.short(facts.name, 40),
-        standing.phase(facts, served=here.server is not None),
+        phases.phase(facts, served=here.server is not None),
         f"{facts.count:,}",
         f"{facts.done:,}",
         f"{facts.failed:,}",
@@ -102,8 +103,8 @@ def _print_steps(steps: list[tuple[str, str]]) -> None:
 
 
 def show_one(here: Reader, facts: BagFacts) -> None:
-    why = screen.plain(standing.reason(facts))
-    state = standing.phase(facts, served=here.server is not None)
+    why = screen.plain(phases.reason(facts))
+    state = phases.phase(facts, served=here.server is not None)
     more = here.details(facts.bag)
     click.echo(f"bag {facts.bag} ({screen.plain(facts.name)}): {state}{why and f': {why}'}")
     click.echo(f"  {_counts(here, facts)}")
@@ -181,7 +182,7 @@ def _told(here: Reader, bag: str | None) -> dict[str, Any]:
 def _facts(here: Reader, facts: BagFacts) -> dict[str, Any]:
     return {
         **msgspec.to_builtins(facts),
-        "state": standing.phase(facts, served=here.server is not None),
+        "state": phases.phase(facts, served=here.server is not None),
         "left": standing.left(facts),
         "took_us": _took_us(here, facts),
         "spent": {unit: micros / 1e6 for unit, micros in here.details(facts.bag).spent.items()},

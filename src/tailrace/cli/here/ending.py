@@ -18,6 +18,7 @@ from tailrace.errors import Exit
 from tailrace.report.headline import Headline
 from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
+from tailrace.server import phases
 
 REPORT_AFTER_S = 10.0
 
@@ -169,8 +170,8 @@ def _headline(ended: Ended) -> str:
             succeeded=facts.succeeded,
             taken=facts.taken,
             failed=facts.failed,
-            state=facts.phase,
-            why=facts.why,
+            state=phases.phase(facts, served=False),
+            why=phases.reason(facts),
             submitted_us=facts.submitted_us,
             ended_us=facts.ended_us,
             now_us=facts.last_us,
