@@ -105,6 +105,16 @@ def test_a_task_whose_file_changed_is_done_again(tmp_path: Path) -> None:
     assert "2 of 2 tasks have results from bag 2;" in run(tmp_path, *words).err
 
 
+def test_a_file_that_the_shell_wrote_and_that_is_gone_is_written_again(tmp_path: Path) -> None:
+    line = "echo run >> ran; echo {} > t{}; mv t{} kept{}; echo {} | awk '$1 > 0' > {}.txt"
+    words = ("--quiet", "--", line, ":::", "1", "2")
+    assert run(tmp_path, *words).code == 0
+    (tmp_path / "2.txt").unlink()
+    assert run(tmp_path, *words).code == 0 and (tmp_path / "2.txt").read_text() == "2\n"
+    assert ran(tmp_path) == 3
+    assert run(tmp_path, *words).code == 0 and ran(tmp_path) == 3, "what was moved is not missed"
+
+
 def test_a_declared_output_that_is_gone_is_made_again(tmp_path: Path) -> None:
     text = 'command = "echo {n} > out"\noutputs = {out = "{n}.txt"}\n[parameters]\nn = [1, 2, 3]\n'
     (tmp_path / "bag.toml").write_text(text)

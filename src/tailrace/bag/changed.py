@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tailrace.bag.bag import Bag
 from tailrace.bag.command import LISTED
+from tailrace.bag.written import written
 
 TRIED = 200
 _AWAY = re.compile(r"\d*>{1,2}\s*(\S+)")  # what a shell writes to
@@ -28,13 +29,17 @@ class Changes:
         self._folder = Path(bag.spec.folder)
         self._times: dict[str, int] = dict.fromkeys(programs, 0)
         self._there: dict[str, frozenset[str]] = {}  # by folder, as words name it
-        self.possible = self._looks_likely()
+        self._writes = _writes(bag)
+        self._reads = self._looks_likely()
+        self.possible = self._writes or self._reads
 
     def since(self, index: int, moment_us: int) -> bool:
-        """Has an input changed since then, or is a declared output gone?"""
+        """Has an input changed since then, or is an output gone?"""
         if self._bag.spec.outputs and not self._published(index):
             return True
-        return any(self._time(name) > moment_us for name in self._names(index))
+        if self._writes and self._left_nothing(index):
+            return True
+        return self._reads and any(self._time(name) > moment_us for name in self._names(index))
 
     def inputs_since(self, index: int, moment_us: int) -> list[str]:
         names = dict.fromkeys(self._names(index))
@@ -51,6 +56,18 @@ class Changes:
     def _published(self, index: int) -> bool:
         outputs = self._bag.task(index).outputs
         return all((self._folder / one.target).exists() for one in outputs if one.required)
+
+    def _left_nothing(self, index: int) -> bool:
+        """Is a file gone that its shell wrote? A line is taken apart only when one may be."""
+        line = self._line(index)
+        if all(self._is_there(name.strip(_EDGES)) for name in _AWAY.findall(line)):
+            return False
+        return not all(map(self._is_there, written(line)))
+
+    def _line(self, index: int) -> str:
+        if self._bag.spec.syntax == "listed":
+            return str(self._bag.raw(index)[LISTED])
+        return self._bag.task(index).shell or ""
 
     def _names(self, index: int) -> Iterator[str]:
         if self._bag.spec.syntax == "listed":
@@ -69,11 +86,24 @@ class Changes:
         return found
 
     def _looked_up(self, name: str) -> int:
+        return _changed_us(self._folder / name) if self._is_there(name) else 0
+
+    def _is_there(self, name: str) -> bool:
         """A folder is read once: most words name nothing in it, and need no further look."""
         above, _, last = name.rpartition("/")
         if above not in self._there:
             self._there[above] = _listed(self._folder / (above or "/" * ("/" in name) or "."))
-        return _changed_us(self._folder / name) if last in self._there[above] else 0
+        return last in self._there[above]
+
+
+def _writes(bag: Bag) -> bool:
+    """Outputs that a bag declares are looked at instead: its tasks run in folders of their own."""
+    spec = bag.spec
+    if spec.outputs or spec.files != "here" or spec.batch is not None:
+        return False
+    if spec.syntax == "listed":
+        return True
+    return isinstance(spec.command, str) and bool(written(spec.command))
 
 
 def words(line: str) -> Iterator[str]:
