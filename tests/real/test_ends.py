@@ -126,3 +126,15 @@ def test_json_is_printed_without_the_report_that_was_skipped(folder: Folder) -> 
     code, said = drawn(folder, signal.SIGINT, "--json")
     end = json.loads(said)
     assert (code, end["exit"], end["report"]) == (1, 1, None)
+
+
+def test_a_shell_that_differs_from_that_of_the_run_is_told_by_names(folder: Folder) -> None:
+    folder.write("jobs", "echo begun > begun; while [ ! -e go ]; do sleep 0.05; done\n")
+    run = folder.start("run", "--quiet", "--commands", "jobs", COLOUR="red", SSH_TTY="a")
+    folder.wait_for((folder.path / "begun").exists, PATIENCE_S)
+    run.send_signal(signal.SIGINT)
+    run.communicate()
+    folder.write("go", "")
+    again = folder.tailrace("resume", "--quiet", COLOUR="green", SSH_TTY="b", EXTRA="1")
+    assert again.returncode == 0
+    assert again.stderr == "tailrace: this shell differs from the run's in COLOUR, EXTRA\n"

@@ -13,17 +13,15 @@ from tailrace.bag.changed import Changes
 from tailrace.bag.identity import programs
 from tailrace.cli import screen
 from tailrace.cli.bags import naming, secrets
+from tailrace.cli.bags.shells import differing, listed
 from tailrace.cli.commands.logs import ending
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
 from tailrace.quantities import show_duration, show_size
 from tailrace.server import attempts, reading
 from tailrace.server.attempts import AttemptFacts
-from tailrace.server.environments import OURS, Environments
+from tailrace.server.environments import Environments
 from tailrace.server.taking import programs_of
-
-MOST_NAMES = 12
-FLEETING = ("_", "OLDPWD", "PWD", "SHLVL")
 
 
 @click.command(
@@ -109,17 +107,8 @@ def _environment(here: Stored, last: AttemptFacts | None) -> Mapping[str, str]:
         return os.environ
     names = differing(kept, os.environ)
     if names:
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        listed = ", ".join(names[:MOST_NAMES]) + more
-        say(f"environment as in the run; this shell differs in {screen.plain(listed)}")
+        say(f"environment as in the run; this shell differs in {listed(names)}")
     return kept
-
-
-def differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """Names, without those that no task has and those that differ from line to line in a shell."""
-    names = sorted(one.keys() | other.keys())
-    told = (name for name in names if name not in FLEETING and not name.startswith(OURS))
-    return [name for name in told if one.get(name) != other.get(name)]
 
 
 def _tell_limits(content: Bag) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 from msgspec.structs import replace
 
 from tailrace.bag.bag import Bag
@@ -19,6 +20,7 @@ from tailrace.bag.spec import BagSpec
 from tailrace.cli import place, settings
 from tailrace.cli.bags import secrets
 from tailrace.cli.bags.bagplace import bad
+from tailrace.cli.bags.shells import differing, listed
 from tailrace.cli.bags.taking import gone_on_with, taken_over
 from tailrace.cli.here.ending import Ending
 from tailrace.cli.here.live import view_for
@@ -32,6 +34,7 @@ from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
 from tailrace.server.command_pool import AnyPool
 from tailrace.server.embedded import Embedded
+from tailrace.server.environments import Environments
 from tailrace.server.local_pool import LocalPool
 
 Pools = tuple[AnyPool, ...]
@@ -92,6 +95,7 @@ def _refuse_unbound(bag: Bag, pools: Pools) -> None:
 def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
     spec, submitted_us = _submitted(folder, number)
     _refuse_moved(spec, number, folder.parent)
+    _tell_other_shell(folder, number, spec.secrets)
     bag_file, hidden = _file_of(spec), secrets.taken_again(spec, folder, number)
     loaded = settings.load(_flags(options), folder.parent, bag_file)
     if loaded.origin("cores") == settings.DEFAULT:
@@ -103,6 +107,28 @@ def resume(folder: Path, number: int, options: dict[str, Any]) -> int:
         return number
 
     return drive(folder, loaded, pools, options, begin)
+
+
+def _tell_other_shell(folder: Path, number: int, hidden: tuple[str, ...]) -> None:
+    """Also when quiet: tasks of one bag would not be alike. Secrets are never kept there."""
+    kept = _environment_before(folder, number)
+    here = {name: value for name, value in os.environ.items() if name not in hidden}
+    names = [] if kept is None else differing(kept, here)
+    if names:
+        click.echo(f"tailrace: this shell differs from the run's in {listed(names)}", err=True)
+
+
+def _environment_before(folder: Path, number: int) -> dict[str, str] | None:
+    """Of the newest machine that worked for the bag."""
+    from tailrace.server import reading
+    from tailrace.server.bills import leases
+
+    link = reading.open_store(folder)
+    try:
+        found = [row.lease for row in leases(link, number) if row.pool == settings.LOCAL]
+    finally:
+        link.close()
+    return Environments(folder).of(found[-1]) if found else None
 
 
 def _refuse_moved(spec: BagSpec, number: int, here: Path) -> None:
