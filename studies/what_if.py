@@ -20,7 +20,7 @@ from studies.verdict import Apart, Claim, all_near, claims, known
 from tailrace.bag.tables import read_toml
 from tailrace.cli.virtual import whatif
 from tailrace.cli.virtual.whatif import Compared
-from tailrace.server.measuring import MeasuredRun
+from tailrace.server.records.measuring import MeasuredRun
 from tailrace.simulation import settings
 from tailrace.simulation.experiment import Todo, run_one
 from tailrace.simulation.reading import read_scenario

@@ -33,8 +33,8 @@ from tailrace.cli.pools.poolsfile import rehearsal
 from tailrace.scheduler.events import HostSeen
 from tailrace.scheduler.journal import replay
 from tailrace.scheduler.rows import LeaseRow
-from tailrace.server import reading
-from tailrace.server.bills import leases
+from tailrace.server.records import reading
+from tailrace.server.records.bills import leases
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.laws import Uniform
 from tailrace.simulation.reading import read_scenario

@@ -12,7 +12,7 @@ from tailrace.bag.terms import Terms
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.rows import BagPhase, BagRow
 from tailrace.server.batch import Batch, NewBag
-from tailrace.server.store import Store
+from tailrace.server.tables.store import Store
 
 SENT_US = 1_700_000_000_000_000
 BODY = (

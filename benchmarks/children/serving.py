@@ -18,9 +18,9 @@ from tailrace.bag.bag import Bag
 from tailrace.bag.bagfile import load_bag_file, load_commands_file
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import BagSubmitted
-from tailrace.server.app import App
 from tailrace.server.batch import Batch, NewBag
-from tailrace.server.http import http_server, listen
+from tailrace.server.web.app import App
+from tailrace.server.web.http import http_server, listen
 from tailrace.server.world import World
 
 TOKEN = "benchmark"

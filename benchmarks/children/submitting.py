@@ -11,7 +11,7 @@ import msgspec
 from tailrace.bag.bagfile import load_commands_file
 from tailrace.scheduler.rows import BagPhase, BagRow
 from tailrace.server.batch import Batch, NewBag
-from tailrace.server.store import Store
+from tailrace.server.tables.store import Store
 
 
 def submit(file: str, folder: Path) -> float:

@@ -17,7 +17,7 @@ from rich.console import Console
 from tailrace.cli.here.live import panel
 from tailrace.cli.here.progress import Progress
 from tailrace.report.table import results_table
-from tailrace.server import reading
+from tailrace.server.records import reading
 
 HERE = Path(__file__).parent
 TAILRACE = Path(sys.executable).with_name("tailrace")

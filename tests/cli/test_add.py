@@ -18,7 +18,7 @@ from tests.cli.conftest import Answer, ask, clean_environment, tailrace
 from tests.real.served import serving, wait_for
 
 from tailrace.cli.here.progress import Progress
-from tailrace.server import reading
+from tailrace.server.records import reading
 
 BAG = """
 command = "while test ! -e go; do sleep 0.05; done; echo {alpha} {seed} >> ran; echo {seed}"

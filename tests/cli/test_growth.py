@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import ask
 
-from tailrace.server import bills, reading
-from tailrace.server.hostwork import host_work
+from tailrace.server.records import bills, reading
+from tailrace.server.tables.hostwork import host_work
 
 MANY = 5_000
 ASKED: dict[str, Callable[[sqlite3.Connection], object]] = {

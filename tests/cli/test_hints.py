@@ -111,7 +111,7 @@ def test_no_number_of_cores(tmp_path: Path, written: str) -> None:
 
 def test_a_lease_given_back_is_not_worth_a_note(swept: Path) -> None:
     from tailrace.cli.here.progress import Progress
-    from tailrace.server import reading
+    from tailrace.server.records import reading
 
     link = reading.open_store(swept / ".tailrace")
     progress = Progress("sweep", 6, 0, 0, 0)

@@ -7,7 +7,7 @@ import msgspec
 from tailrace.cli.here.live import line
 from tailrace.cli.here.progress import Progress
 from tailrace.quantities import SECOND
-from tailrace.server.reading import FeedItem
+from tailrace.server.records.reading import FeedItem
 
 
 def _told(*left_s: int) -> Progress:

@@ -15,10 +15,10 @@ from tailrace.report.summary import cost_by_currency
 from tailrace.scheduler import money
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.rows import LeaseRow
-from tailrace.server import reading
 from tailrace.server.clock import Clock
-from tailrace.server.recording import record
-from tailrace.server.restored import restored
+from tailrace.server.records import reading
+from tailrace.server.records.recording import record
+from tailrace.server.tables.restored import restored
 
 HOUR_US = 3_600_000_000
 

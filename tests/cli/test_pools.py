@@ -12,7 +12,7 @@ from tailrace.cli import settings
 from tailrace.cli.pools.poolsfile import rehearsal
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing
-from tailrace.server.command_pool import CommandPool
+from tailrace.server.pools.command_pool import CommandPool
 
 SPOT = """
 [pools.spot]

@@ -10,8 +10,8 @@ import pytest
 from tests.cli.conftest import ask
 from tests.database import Database
 
-from tailrace.server.postgres import Postgres
-from tailrace.server.store import Store
+from tailrace.server.tables.postgres import Postgres
+from tailrace.server.tables.store import Store
 
 ASKED = (
     ("status",), ("status", "1"), ("status", "1", "--json"), ("results", "--json"),

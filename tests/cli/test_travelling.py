@@ -14,7 +14,7 @@ from tailrace.cli.virtual import stepping
 from tailrace.cli.virtual.snapshot import snapshot
 from tailrace.report import words
 from tailrace.scheduler.timers import Alarm, Timers
-from tailrace.server import reading
+from tailrace.server.records import reading
 
 
 def store(folder: Path) -> sqlite3.Connection:

@@ -23,9 +23,9 @@ from tailrace.cli.virtual import whatif
 from tailrace.cli.virtual.scenariofile import ScenarioFile, key_of
 from tailrace.pools.terms import HOUR_US, SECOND_US, Billing, Late, Pays, Pool
 from tailrace.quantities import price
-from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
-from tailrace.server.occupancy import Held, Occupancy, occupancy
-from tailrace.server.paces import paces
+from tailrace.server.records.measuring import Lifetime, MeasuredPool, MeasuredRun
+from tailrace.server.records.occupancy import Held, Occupancy, occupancy
+from tailrace.server.records.paces import paces
 from tailrace.simulation.laws import Constant, Empirical, Exponential, Law, Uniform
 from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario

@@ -20,7 +20,7 @@ from tailrace.cli.setting import SETTINGS
 from tailrace.errors import BadInput, Exit
 from tailrace.report.record import Result
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.store import Store
+from tailrace.server.tables.store import Store
 from tailrace.simulation.reading import load_scenario
 from tailrace.simulation.statistics import figures, machines
 from tailrace.simulation.world import World

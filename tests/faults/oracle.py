@@ -19,8 +19,8 @@ from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler.events import Progress
 from tailrace.scheduler.journal import replay
 from tailrace.scheduler.rows import STANDING
-from tailrace.server import reading
 from tailrace.server.protocol import WorkReply
+from tailrace.server.records import reading
 
 
 class Rule(StrEnum):

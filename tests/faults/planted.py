@@ -18,9 +18,9 @@ from tailrace.scheduler.journal import check_of
 from tailrace.server.batch import Batch
 from tailrace.server.cycle import CannotCommit, Cycle
 from tailrace.server.desk import Desk
-from tailrace.server.leasing import Act
-from tailrace.server.machine_room import MachineRoom
-from tailrace.server.porter import Porter
+from tailrace.server.files.porter import Porter
+from tailrace.server.pools.leasing import Act
+from tailrace.server.pools.machine_room import MachineRoom
 from tailrace.worker.agent import Agent
 
 from .oracle import Rule

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from tailrace.scheduler.rows import Restored
 from tailrace.server.batch import Batch
-from tailrace.server.store import Store
-from tailrace.server.storeurl import Place
+from tailrace.server.tables.store import Store
+from tailrace.server.tables.storeurl import Place
 
 from .witness import witness_of
 

@@ -12,7 +12,7 @@ from tailrace.scheduler.events import BagChanged, BagSubmitted, Change, LeaseCha
 from tailrace.server.batch import NewBag
 from tailrace.server.desk import Content, Desk
 from tailrace.server.protocol import WorkRequest, WorkResult
-from tailrace.server.store import Store
+from tailrace.server.tables.store import Store
 
 from . import planted
 from .engine import SECOND

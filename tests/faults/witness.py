@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tailrace.server import pgconnect
-from tailrace.server.postgres import Postgres
-from tailrace.server.sqlite import Sqlite
+from tailrace.server.tables import pgconnect
+from tailrace.server.tables.postgres import Postgres
+from tailrace.server.tables.sqlite import Sqlite
 
 Row = tuple[Any, ...]
 

@@ -12,11 +12,12 @@ import msgspec
 from tailrace.scheduler import money
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.scheduler.state import Bag, State
-from tailrace.server import publishing, reading
 from tailrace.server.cycle import Cycle
 from tailrace.server.desk import Desk
-from tailrace.server.machine_room import MachineRoom
-from tailrace.server.porter import Porter
+from tailrace.server.files import publishing
+from tailrace.server.files.porter import Porter
+from tailrace.server.pools.machine_room import MachineRoom
+from tailrace.server.records import reading
 from tailrace.worker.agent import Agent
 
 from . import weather as weathers

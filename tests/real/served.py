@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from tests.cli.conftest import ask
 
-from tailrace.server.lock import Owner, alive
+from tailrace.server.tables.lock import Owner, alive
 from tailrace.worker.joining import Join, parse
 from tailrace.worker.pinned import connect
 from tailrace.worker.zipped import write

@@ -12,10 +12,11 @@ from tests.real.served import serving, worker
 
 import tailrace
 from tailrace.errors import BadInput
-from tailrace.server import answering, reading
-from tailrace.server.principals import Kind, Principal
-from tailrace.server.reading import FeedItem
-from tailrace.server.submission import Submission, checked
+from tailrace.server.people.principals import Kind, Principal
+from tailrace.server.records import reading
+from tailrace.server.records.reading import FeedItem
+from tailrace.server.web import answering
+from tailrace.server.web.submission import Submission, checked
 
 
 def test_a_server_elsewhere_makes_the_calls(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.real.served import environment, tailrace, wait_for
 
-from tailrace.server.lock import Lock, Owner, held
+from tailrace.server.tables.lock import Lock, Owner, held
 
 RUN = ("run", "--detach", "--json", "-j", "1", "--")
 

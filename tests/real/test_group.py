@@ -16,7 +16,7 @@ import pytest
 from tests.cli.conftest import ask
 from tests.real.served import serving, wait_for, worker
 
-from tailrace.server.secretfile import keep
+from tailrace.server.people.secretfile import keep
 
 USERS = {"ada": "lab", "bob": "den"}  # and the pool that each uses
 EACH = 24  # bags, and one with files

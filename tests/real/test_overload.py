@@ -17,8 +17,8 @@ import pytest
 from tests.cli.conftest import ask
 from tests.real.served import Server, serving, wait_for
 
-from tailrace.server import turnstile
-from tailrace.server.turnstile import FIRST, Full, Turnstile
+from tailrace.server.web import turnstile
+from tailrace.server.web.turnstile import FIRST, Full, Turnstile
 from tailrace.worker.joining import Join
 
 CALLERS = 2 * FIRST + 44

@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.real.conftest import Folder, kill
 from tests.real.served import serving, tailrace, worker
 
-from tailrace.server.secretfile import keep
+from tailrace.server.people.secretfile import keep
 
 VALUE = "correct-horse-battery-staple"
 CERTIFICATE = "-----BEGIN-----\nMIIBlines0fbase64\n-----END-----"

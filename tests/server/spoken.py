@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.pools.terms import Pool
-from tailrace.server.app import App
+from tailrace.server.web.app import App
 from tailrace.server.world import World
 
 OWNER = "secret"

@@ -20,7 +20,7 @@ from tailrace.scheduler.rows import BagPhase
 from tailrace.server import world as worlds
 from tailrace.server.batch import Batch
 from tailrace.server.embedded import Embedded
-from tailrace.server.local_pool import Capacity, LocalPool
+from tailrace.server.pools.local_pool import Capacity, LocalPool
 
 Ask = Callable[..., Any]
 

@@ -14,12 +14,12 @@ from tailrace.bag import catalogue
 from tailrace.bag.spec import FileName
 from tailrace.bag.task import Output
 from tailrace.errors import BadInput
-from tailrace.server.arrivals import publish
-from tailrace.server.blobs import Blobs, of_attempt, of_bag, of_user
 from tailrace.server.catalogues import Catalogues
-from tailrace.server.collecting import collect
+from tailrace.server.files.arrivals import publish
+from tailrace.server.files.blobs import Blobs, of_attempt, of_bag, of_user
+from tailrace.server.files.collecting import collect
+from tailrace.server.files.publishing import CannotPublish
 from tailrace.server.protocol import OutputFile
-from tailrace.server.publishing import CannotPublish
 from tailrace.worker.blobs import CHUNK, Broken, File, describe, digest
 
 ADA, BOB = of_user("ada"), of_user("bob")

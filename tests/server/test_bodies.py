@@ -12,8 +12,8 @@ import pytest
 from tests.database import Database
 from tests.server.spoken import SPEC, WORK, Spoken, spoken
 
-from tailrace.server.link import Rejected
-from tailrace.server.store import Store
+from tailrace.server.tables.link import Rejected
+from tailrace.server.tables.store import Store
 
 
 @pytest.fixture(scope="module")

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from tailrace.bag.bagfile import bag_from_commands
 from tailrace.scheduler.events import BagSubmitted
-from tailrace.server import pgdriver
-from tailrace.server.app import App
 from tailrace.server.batch import NewBag
-from tailrace.server.openapi import description
-from tailrace.server.principals import Kind
-from tailrace.server.tokens import Tokens
+from tailrace.server.people.principals import Kind
+from tailrace.server.people.tokens import Tokens
+from tailrace.server.tables import pgdriver
+from tailrace.server.web.app import App
+from tailrace.server.web.openapi import description
 from tailrace.server.world import World
 
 Json = Any

@@ -19,8 +19,8 @@ from tailrace.cli.servers import remote
 from tailrace.cli.wanted import Wanted
 from tailrace.report.record import Which
 from tailrace.report.results import write_csv
-from tailrace.server.lock import Owner
-from tailrace.server.reader import StoreReader
+from tailrace.server.records.reader import StoreReader
+from tailrace.server.tables.lock import Owner
 
 AXES = [
     [{"type": "range", "name": name, "start": "0", "step": "1", "count": 1000, "whole": True}]

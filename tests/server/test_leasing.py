@@ -13,8 +13,8 @@ from tailrace.drivers.driver import Driver
 from tailrace.scheduler.decisions import Renew
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import LeaseRow
-from tailrace.server.leasing import Act, Difference, reconcile
-from tailrace.server.machine_room import MachineRoom
+from tailrace.server.pools.leasing import Act, Difference, reconcile
+from tailrace.server.pools.machine_room import MachineRoom
 
 
 def _row(state: LeaseState) -> LeaseRow:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.server.spoken import Spoken, spoken
 
-from tailrace.server import reading
+from tailrace.server.records import reading
 
 BAGS = "/api/v1/bags"
 COLUMN = {"type": "range", "name": "x", "start": "0", "step": "1", "count": 4}

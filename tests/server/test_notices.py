@@ -16,12 +16,12 @@ from tests.real.served import wait_for
 from tailrace.bag.terms import Terms
 from tailrace.scheduler.rows import BagPhase, BagRow
 from tailrace.scheduler.state import Bag, State
-from tailrace.server import messenger as messenger_room
-from tailrace.server import reading
-from tailrace.server.link import Trouble
-from tailrace.server.messenger import Messenger
-from tailrace.server.notices import STILL_US, Notice, Occasion, Watchman
-from tailrace.server.notifying import Notifying
+from tailrace.server.records import reading
+from tailrace.server.tables.link import Trouble
+from tailrace.server.telling import messenger as messenger_room
+from tailrace.server.telling.messenger import Messenger
+from tailrace.server.telling.notices import STILL_US, Notice, Occasion, Watchman
+from tailrace.server.telling.notifying import Notifying
 
 FINISHED = Notice(Occasion.FINISHED, 3, "sweep", "finished; all is well", 2, 2, 0, "ada")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.cli.conftest import ask
 
 from tailrace.bag.bagfile import bag_from_commands
-from tailrace.server.local_pool import Capacity
+from tailrace.server.pools.local_pool import Capacity
 from tailrace.server.resident import Resident
 
 

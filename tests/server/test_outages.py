@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tailrace.scheduler.events import Tick
 from tailrace.scheduler.journal import Entry, Page, encode_page
 from tailrace.scheduler.rows import Restored
-from tailrace.server.outages import Span, outages, together_us
+from tailrace.server.records.outages import Span, outages, together_us
 
 NOTHING = Restored([], {}, {}, {}, [], [], [], [])
 

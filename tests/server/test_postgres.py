@@ -15,12 +15,12 @@ import pytest
 from tests.database import Database
 
 from tailrace.errors import StoreBusy, StoreError
-from tailrace.server import pgconnect, pgdriver
 from tailrace.server.batch import Batch, NewBag
-from tailrace.server.link import Rejected, Trouble, stream
-from tailrace.server.postgres import Postgres, PostgresLink
-from tailrace.server.store import Store
-from tailrace.server.storeurl import read, shown
+from tailrace.server.tables import pgconnect, pgdriver
+from tailrace.server.tables.link import Rejected, Trouble, stream
+from tailrace.server.tables.postgres import Postgres, PostgresLink
+from tailrace.server.tables.store import Store
+from tailrace.server.tables.storeurl import read, shown
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.bag.task import Output
-from tailrace.server.publishing import CannotPublish, clear_scratch, publish
+from tailrace.server.files.publishing import CannotPublish, clear_scratch, publish
 
 OUTPUTS = [Output("out.csv", "results/1.csv"), Output("sub/deep.csv", "results/deep/1.csv")]
 

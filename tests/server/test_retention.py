@@ -14,10 +14,10 @@ from tests.server.spoken import OWNER, Spoken, spoken
 
 from tailrace.scheduler import leases
 from tailrace.scheduler.events import LeaseChanged, LeaseState
-from tailrace.server import sweeping
-from tailrace.server.app import App
-from tailrace.server.retention import Retention
-from tailrace.server.sweeping import Sweeper
+from tailrace.server.files import sweeping
+from tailrace.server.files.retention import Retention
+from tailrace.server.files.sweeping import Sweeper
+from tailrace.server.web.app import App
 
 BAGS = "/api/v1/bags"
 COLUMN = {"type": "range", "name": "x", "start": "0", "step": "1", "count": 3}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.server.sqlite import TOGETHER, Sqlite, open_for_writing
-from tailrace.server.statements import STATEMENTS
+from tailrace.server.tables.sqlite import TOGETHER, Sqlite, open_for_writing
+from tailrace.server.tables.statements import STATEMENTS
 
 MANY = (1, TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 7)
 
@@ -49,7 +49,7 @@ def test_a_row_that_cannot_be_written_is_an_error_wherever_it_stands(link: Sqlit
 
 
 def test_every_insertion_of_the_store_that_can_be_is_written_together() -> None:
-    from tailrace.server.sqlite import _of_several
+    from tailrace.server.tables.sqlite import _of_several
 
     together = [name for name, statement in STATEMENTS.items() if _of_several(statement)]
     assert together == ["sent", "settled", "feed", "forgotten", "journal"]

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tailrace.errors import StoreBusy, StoreError
-from tailrace.server import migrations
 from tailrace.server.batch import Batch
-from tailrace.server.hostwork import HostWork, host_work
-from tailrace.server.link import Rejected, Trouble
-from tailrace.server.lock import Lock, Owner, alive
-from tailrace.server.sqlite import version_of
-from tailrace.server.store import Store
-from tailrace.server.storeurl import Place
+from tailrace.server.tables import migrations
+from tailrace.server.tables.hostwork import HostWork, host_work
+from tailrace.server.tables.link import Rejected, Trouble
+from tailrace.server.tables.lock import Lock, Owner, alive
+from tailrace.server.tables.sqlite import version_of
+from tailrace.server.tables.store import Store
+from tailrace.server.tables.storeurl import Place
 
 
 @pytest.fixture

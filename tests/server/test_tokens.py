@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tailrace.errors import BadInput, StoreError
-from tailrace.server.principals import Kind, Principal
-from tailrace.server.store import Store
-from tailrace.server.tokens import NOTE_US, Tokens
+from tailrace.server.people.principals import Kind, Principal
+from tailrace.server.people.tokens import NOTE_US, Tokens
+from tailrace.server.tables.store import Store
 
 ADA = Principal(Kind.USER, "ada")
 

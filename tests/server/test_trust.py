@@ -9,7 +9,7 @@ from tailrace.bag.items import Function, Items, Luggage, encode_items, in_chunks
 from tailrace.pools.terms import Pool
 from tailrace.server.desk import Content, Desk
 from tailrace.server.protocol import WorkResult, decode_result
-from tailrace.server.store import Store
+from tailrace.server.tables.store import Store
 
 
 @pytest.mark.parametrize(("pool", "taken"), [("ours", True), ("theirs", False), ("unknown", False)])

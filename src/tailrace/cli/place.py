@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tailrace.errors import BadInput
-from tailrace.server.whereabouts import holds_runs
+from tailrace.server.tables.whereabouts import holds_runs
 
 NAME = ".tailrace"
 

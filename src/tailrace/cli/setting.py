@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from tailrace.quantities import duration_us, price, show_duration, show_size, size_bytes
-from tailrace.server import storeurl
-from tailrace.server.retention import Retention
+from tailrace.server.files.retention import Retention
+from tailrace.server.tables import storeurl
 
 
 class Setting(msgspec.Struct, frozen=True):

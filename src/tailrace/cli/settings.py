@@ -24,10 +24,10 @@ from tailrace.cli.pools.poolsfile import Described, Pools, read_pools, rehearsal
 from tailrace.cli.setting import SETTINGS, Setting
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Billing, Pool
-from tailrace.server.capacity import Capacity
-from tailrace.server.command_pool import AnyPool, CommandPool
-from tailrace.server.local_pool import LocalPool
-from tailrace.server.retention import Retention
+from tailrace.server.files.retention import Retention
+from tailrace.server.pools.capacity import Capacity
+from tailrace.server.pools.command_pool import AnyPool, CommandPool
+from tailrace.server.pools.local_pool import LocalPool
 
 PROJECT = "tailrace.toml"
 POOLS_FILE = "pools.toml"

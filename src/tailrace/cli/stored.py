@@ -15,15 +15,16 @@ from tailrace.cli import place
 from tailrace.cli.servers.calling import Asked
 from tailrace.cli.servers.changing import add, change
 from tailrace.scheduler.events import Change
-from tailrace.server import lock, reading
-from tailrace.server.link import Link, Rejected, Trouble
-from tailrace.server.lock import Owner
-from tailrace.server.reader import About, StoreReader
-from tailrace.server.reading import FeedItem
+from tailrace.server.records import reading
+from tailrace.server.records.reader import About, StoreReader
+from tailrace.server.records.reading import FeedItem
+from tailrace.server.tables import lock
+from tailrace.server.tables.link import Link, Rejected, Trouble
+from tailrace.server.tables.lock import Owner
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
-    from tailrace.server.enlarging import Enlarged
+    from tailrace.server.web.enlarging import Enlarged
 
 
 class Stored(StoreReader):
@@ -51,7 +52,7 @@ class Stored(StoreReader):
             return Asked(self.owner).explain(subject)
         from tailrace.scheduler.brain import Scheduler
         from tailrace.server.clock import Clock
-        from tailrace.server.restored import restored
+        from tailrace.server.tables.restored import restored
 
         now = Clock().now()
         scheduler = Scheduler()

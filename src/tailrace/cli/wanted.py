@@ -7,8 +7,8 @@ from itertools import islice
 
 from tailrace.report.ends import FIRST_ROWS, LAST_ROWS, Ends
 from tailrace.report.record import Result, Which
-from tailrace.server.reader import Reader
-from tailrace.server.reading import BagFacts
+from tailrace.server.records.reader import Reader
+from tailrace.server.records.reading import BagFacts
 
 
 class Wanted:

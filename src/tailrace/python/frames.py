@@ -16,8 +16,8 @@ from tailrace.errors import BadInput
 from tailrace.python.failures import read
 from tailrace.report.columns import find_columns
 from tailrace.report.record import Result
-from tailrace.server import reading
-from tailrace.server.reading import BagFacts
+from tailrace.server.records import reading
+from tailrace.server.records.reading import BagFacts
 
 AT_ONCE = 1000  # pickled values read by one query
 

@@ -24,11 +24,11 @@ from tailrace.cli.servers.reached import named, of
 from tailrace.errors import ServerError
 from tailrace.python.answers import Answers
 from tailrace.scheduler.events import BagChanged, Change
-from tailrace.server import reading
-from tailrace.server.answering import read_phase, read_settled
-from tailrace.server.local_pool import Capacity
+from tailrace.server.pools.local_pool import Capacity
+from tailrace.server.records import reading
 from tailrace.server.resident import Resident
-from tailrace.server.store import Store
+from tailrace.server.tables.store import Store
+from tailrace.server.web.answering import read_phase, read_settled
 from tailrace.server.world import Parts
 
 GLANCE_S = 1.0

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from tailrace.scheduler.state import State
-from tailrace.server.routes import Key
+from tailrace.server.web.routes import Key
 
 Row = tuple[Any, ...]
 

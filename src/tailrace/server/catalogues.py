@@ -9,7 +9,7 @@ from tailrace.bag.catalogue import Catalogue
 from tailrace.bag.spec import FileName
 from tailrace.bag.task import Input, Task
 from tailrace.errors import BadInput
-from tailrace.server.blobs import Blobs, of_bag
+from tailrace.server.files.blobs import Blobs, of_bag
 from tailrace.worker.blobs import Broken, File, content, is_file
 
 KEPT = 16  # in memory: one may be large

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from tailrace.bag.bag import Bag
 from tailrace.bag.task import Task
 from tailrace.server.catalogues import Catalogues
-from tailrace.server.sealed import Sealed
-from tailrace.server.store import Store
+from tailrace.server.people.sealed import Sealed
+from tailrace.server.tables.store import Store
 
 KEPT = 64  # bags in memory
 

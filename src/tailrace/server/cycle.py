@@ -12,8 +12,8 @@ from collections.abc import Callable
 from tailrace.scheduler.events import AnyEvent
 from tailrace.server.batch import Batch, New
 from tailrace.server.desk import Desk, Released
-from tailrace.server.link import TROUBLES
-from tailrace.server.store import Store
+from tailrace.server.tables.link import TROUBLES
+from tailrace.server.tables.store import Store
 
 Heard = Callable[[], None]
 CHECK_US = 2_000_000  # so long a server that writes nothing may not know that it lost its store

@@ -49,7 +49,7 @@ from tailrace.server.protocol import (
     WorkResult,
 )
 from tailrace.server.session import Session
-from tailrace.server.store import Store
+from tailrace.server.tables.store import Store
 
 SCAN_US = SECOND_US  # how often silence is looked for
 Known = tuple[int, int, str]  # bag, index and host of an attempt

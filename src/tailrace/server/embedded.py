@@ -11,11 +11,11 @@ from tailrace.scheduler import state
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.batch import NewBag
-from tailrace.server.command_pool import AnyPool
-from tailrace.server.continuing import CONTINUED
-from tailrace.server.door import Door
+from tailrace.server.pools.command_pool import AnyPool
+from tailrace.server.records.continuing import CONTINUED
+from tailrace.server.records.taking import Taken
 from tailrace.server.serving import Serving
-from tailrace.server.taking import Taken
+from tailrace.server.web.door import Door
 
 RESTING = (
     BagPhase.FINISHED,

@@ -29,10 +29,10 @@ from tailrace.scheduler.journal import Page, encode_page
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
 from tailrace.scheduler.state import Attempt, State
 from tailrace.server.batch import Batch, New
-from tailrace.server.hostwork import Counts
 from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult
 from tailrace.server.session import Session
+from tailrace.server.tables.hostwork import Counts
 from tailrace.server.tally import failure, tally
 from tailrace.server.underway import Underway
 

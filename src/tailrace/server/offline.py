@@ -17,10 +17,10 @@ from tailrace.scheduler.journal import Page
 from tailrace.server.batch import New
 from tailrace.server.clock import Clock
 from tailrace.server.ledger import Ledger
-from tailrace.server.link import Link, Trouble
-from tailrace.server.lock import Lock
-from tailrace.server.store import Store
-from tailrace.server.whereabouts import store_of
+from tailrace.server.tables.link import Link, Trouble
+from tailrace.server.tables.lock import Lock
+from tailrace.server.tables.store import Store
+from tailrace.server.tables.whereabouts import store_of
 
 SLICE = 10_000  # rows removed at once: nobody waits
 

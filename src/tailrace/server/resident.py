@@ -10,10 +10,10 @@ from tailrace.bag.bag import Bag
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import BagSubmitted
 from tailrace.server.batch import NewBag
-from tailrace.server.door import Door
-from tailrace.server.local_pool import PLAIN, Capacity, LocalPool
+from tailrace.server.pools.local_pool import PLAIN, Capacity, LocalPool
 from tailrace.server.serving import Serving
 from tailrace.server.standing import Standing
+from tailrace.server.web.door import Door
 from tailrace.server.world import Parts
 
 

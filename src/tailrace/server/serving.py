@@ -7,19 +7,19 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tailrace.server.app import App
-from tailrace.server.command_pool import AnyPool
-from tailrace.server.door import Door
-from tailrace.server.http import http_server
-from tailrace.server.local_pool import LocalPool
-from tailrace.server.lock import Owner
-from tailrace.server.retention import Retention
-from tailrace.server.site import Site
-from tailrace.server.sweeping import Sweeper
+from tailrace.server.files.retention import Retention
+from tailrace.server.files.sweeping import Sweeper
+from tailrace.server.pools.command_pool import AnyPool
+from tailrace.server.pools.local_pool import LocalPool
+from tailrace.server.pools.site import Site
+from tailrace.server.tables.lock import Owner
+from tailrace.server.web.app import App
+from tailrace.server.web.door import Door
+from tailrace.server.web.http import http_server
 from tailrace.server.world import Parts, World
 
 if TYPE_CHECKING:
-    from tailrace.server.notifying import Notifying
+    from tailrace.server.telling.notifying import Notifying
 
 
 class Serving:
@@ -74,7 +74,7 @@ class Serving:
         if self.stays:
             self._sweeper.begin()
         if self._notify:
-            from tailrace.server.notifying import Notifying
+            from tailrace.server.telling.notifying import Notifying
 
             self._notifying = Notifying(world, self._notify)
         return self

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from tailrace.drivers.local import LocalDriver
-from tailrace.server.local_pool import Capacity
+from tailrace.server.pools.local_pool import Capacity
 
 log = logging.getLogger("tailrace.server")
 AGAIN_AFTER_S = 0.5  # a worker that dies at once must not keep us busy

@@ -21,28 +21,30 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler.events import AnyEvent, LeaseChanged, LeaseState
 from tailrace.scheduler.progress import Halfway, halfway
 from tailrace.scheduler.state import State
-from tailrace.server import arrivals, counts, reading
 from tailrace.server.batch import Batch, New
-from tailrace.server.blobs import Blobs
 from tailrace.server.catalogues import Catalogues
 from tailrace.server.clock import Clock
 from tailrace.server.content import Contents
 from tailrace.server.cycle import CannotCommit, Cycle
 from tailrace.server.desk import Desk, Released
+from tailrace.server.files import arrivals
+from tailrace.server.files.blobs import Blobs
+from tailrace.server.files.porter import Places, Porter
 from tailrace.server.gathering import Gathering
-from tailrace.server.link import TROUBLES
-from tailrace.server.lock import Lock, Owner
-from tailrace.server.machine_room import MachineRoom
 from tailrace.server.orders import Content
-from tailrace.server.porter import Places, Porter
+from tailrace.server.people.sealed import Sealed
+from tailrace.server.pools.machine_room import MachineRoom
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
-from tailrace.server.reading import BagFacts
-from tailrace.server.sealed import Sealed
-from tailrace.server.store import Store
-from tailrace.server.storeurl import Place
-from tailrace.server.turnstile import LONGEST_S, Turnstile
-from tailrace.server.waiters import ANY, Waiters
-from tailrace.server.whereabouts import remember, settle
+from tailrace.server.records import reading
+from tailrace.server.records.reading import BagFacts
+from tailrace.server.tables import counts
+from tailrace.server.tables.link import TROUBLES
+from tailrace.server.tables.lock import Lock, Owner
+from tailrace.server.tables.store import Store
+from tailrace.server.tables.storeurl import Place
+from tailrace.server.tables.whereabouts import remember, settle
+from tailrace.server.web.turnstile import LONGEST_S, Turnstile
+from tailrace.server.web.waiters import ANY, Waiters
 
 log = logging.getLogger("tailrace.server")
 

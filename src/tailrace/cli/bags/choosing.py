@@ -6,8 +6,8 @@ from typing import Protocol
 
 from tailrace.errors import BadInput
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.phases import is_continued
-from tailrace.server.reading import BagFacts
+from tailrace.server.records.phases import is_continued
+from tailrace.server.records.reading import BagFacts
 
 ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
 

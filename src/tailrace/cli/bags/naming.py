@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tailrace.cli.bags.choosing import choose
-from tailrace.server.reader import Reader
-from tailrace.server.reading import BagFacts
+from tailrace.server.records.reader import Reader
+from tailrace.server.records.reading import BagFacts
 
 
 def task(reader: Reader, text: str, bag: str | None) -> tuple[BagFacts, int]:

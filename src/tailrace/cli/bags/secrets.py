@@ -9,7 +9,7 @@ from tailrace.bag.secrets import check_values
 from tailrace.bag.spec import BagSpec
 from tailrace.cli.bags.bagplace import bad
 from tailrace.errors import BadInput
-from tailrace.server.sealed import Sealed
+from tailrace.server.people.sealed import Sealed
 
 
 def found(spec: BagSpec) -> dict[str, str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tailrace.cli import screen
-from tailrace.server.environments import OURS
+from tailrace.server.files.environments import OURS
 
 MOST_NAMES = 12
 # Other in every shell, terminal or session, and nothing to most tasks.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server import phases
-from tailrace.server.reading import BagFacts
+from tailrace.server.records import phases
+from tailrace.server.records.reading import BagFacts
 
 
 def left(facts: BagFacts) -> int:

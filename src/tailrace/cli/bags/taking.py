@@ -15,11 +15,11 @@ from tailrace.bag.identity import program_names
 from tailrace.cli.screen import plain
 from tailrace.errors import BadInput
 from tailrace.report.words import count
-from tailrace.server import reading
-from tailrace.server.continuing import continued
-from tailrace.server.link import Link
-from tailrace.server.taking import Taken, earlier, take
-from tailrace.server.whereabouts import holds_runs
+from tailrace.server.records import reading
+from tailrace.server.records.continuing import continued
+from tailrace.server.records.taking import Taken, earlier, take
+from tailrace.server.tables.link import Link
+from tailrace.server.tables.whereabouts import holds_runs
 
 
 class _Of(NamedTuple):

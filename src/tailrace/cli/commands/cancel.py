@@ -14,7 +14,7 @@ from tailrace.cli.servers.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.scheduler.events import Change
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.reading import BagFacts
+from tailrace.server.records.reading import BagFacts
 
 
 @click.command(epilog="Examples: `tailrace cancel` · `tailrace cancel 2 --yes`")

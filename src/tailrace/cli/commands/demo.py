@@ -26,7 +26,7 @@ def command(folder: str, quiet: bool) -> int:
     from tailrace.bag.bagfile import load_bag_file
     from tailrace.cli import place
     from tailrace.cli.here.starting import OPTIONS, start
-    from tailrace.server.whereabouts import holds_runs
+    from tailrace.server.tables.whereabouts import holds_runs
 
     where = Path(folder)
     words = "run --again" if holds_runs(place.for_run(where)) else "run"
@@ -54,8 +54,8 @@ def _show_results(where: Path) -> None:
     from tailrace.cli.bags import choosing
     from tailrace.cli.screen import print_table
     from tailrace.report.table import results_table
-    from tailrace.server import reading
-    from tailrace.server.reader import StoreReader
+    from tailrace.server.records import reading
+    from tailrace.server.records.reader import StoreReader
 
     link = reading.open_store(place.for_run(where))
     try:

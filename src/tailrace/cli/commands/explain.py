@@ -14,9 +14,9 @@ from tailrace.cli.hints import hint
 from tailrace.cli.servers.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report import words
-from tailrace.server.attempts import AttemptFacts
-from tailrace.server.hostwork import HostWork
-from tailrace.server.reader import Reader
+from tailrace.server.records.attempts import AttemptFacts
+from tailrace.server.records.reader import Reader
+from tailrace.server.tables.hostwork import HostWork
 
 
 @click.command(

@@ -15,12 +15,13 @@ from tailrace.errors import BadInput
 from tailrace.quantities import duration_us, show_duration, show_size
 from tailrace.report.words import count
 from tailrace.scheduler.events import BagForgotten
-from tailrace.server import lock, reading
-from tailrace.server.blobs import Blobs
-from tailrace.server.collecting import Collected, collect
-from tailrace.server.lock import Owner
+from tailrace.server.files.blobs import Blobs
+from tailrace.server.files.collecting import Collected, collect
+from tailrace.server.files.retention import Going, past
 from tailrace.server.offline import Offline
-from tailrace.server.retention import Going, past
+from tailrace.server.records import reading
+from tailrace.server.tables import lock
+from tailrace.server.tables.lock import Owner
 
 KEEP = "30d"
 

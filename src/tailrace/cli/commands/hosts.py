@@ -12,7 +12,7 @@ from tailrace.cli import screen
 from tailrace.cli.servers.reached import reached, server_option
 from tailrace.quantities import show_size
 from tailrace.report import words
-from tailrace.server.reader import HostTold, Reader
+from tailrace.server.records.reader import HostTold, Reader
 
 HEAD = ("host", "name", "pool", "kind", "cores", "memory", "attempts", "out", "booked", "state")
 NUMBERS = ("cores", "memory", "attempts", "out", "booked")

@@ -9,9 +9,9 @@ import click
 from tailrace.cli.servers.calling import call
 from tailrace.cli.servers.reached import kept
 from tailrace.errors import BadInput
-from tailrace.server.api import Me
-from tailrace.server.lock import Owner
-from tailrace.server.secretfile import keep
+from tailrace.server.people.secretfile import keep
+from tailrace.server.tables.lock import Owner
+from tailrace.server.web.api import Me
 from tailrace.worker.joining import BadJoin, Join, parse, read
 
 

@@ -12,10 +12,10 @@ from tailrace.cli.bags import naming
 from tailrace.cli.servers.reached import reached, server_option
 from tailrace.errors import BadInput
 from tailrace.report import words
-from tailrace.server import attempts
-from tailrace.server.attempts import AttemptFacts
 from tailrace.server.protocol import WorkResult
-from tailrace.server.reader import Reader, TaskFacts
+from tailrace.server.records import attempts
+from tailrace.server.records.attempts import AttemptFacts
+from tailrace.server.records.reader import Reader, TaskFacts
 
 
 @click.command(

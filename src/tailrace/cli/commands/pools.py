@@ -11,9 +11,9 @@ import msgspec
 from tailrace.cli import place, screen, settings
 from tailrace.errors import BadInput, Exit, TailraceError
 from tailrace.quantities import show_duration
-from tailrace.server.bills import price
-from tailrace.server.command_pool import AnyPool, CommandPool
-from tailrace.server.poolfacts import Known, Orphan
+from tailrace.server.pools.command_pool import AnyPool, CommandPool
+from tailrace.server.records.bills import price
+from tailrace.server.records.poolfacts import Known, Orphan
 
 HEAD = ("pool", "driver", "machines", "standing", "price", "lease", "reliable", "trouble")
 NUMBERS = ("machines", "standing")

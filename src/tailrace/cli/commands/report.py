@@ -34,7 +34,7 @@ def command(bag: str | None, output: Path | None, and_open: bool) -> int:
 
 def _write(bag: str | None, output: Path | None) -> Path:
     from tailrace.report.page import write_report
-    from tailrace.server.recording import record
+    from tailrace.server.records.recording import record
 
     with stored() as here:
         facts = choose(here, bag)

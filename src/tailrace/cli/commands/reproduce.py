@@ -18,10 +18,10 @@ from tailrace.cli.commands.logs import ending
 from tailrace.cli.stored import Stored, stored
 from tailrace.errors import BadInput
 from tailrace.quantities import show_duration, show_size
-from tailrace.server import attempts, reading
-from tailrace.server.attempts import AttemptFacts
-from tailrace.server.environments import Environments
-from tailrace.server.taking import programs_of
+from tailrace.server.files.environments import Environments
+from tailrace.server.records import attempts, reading
+from tailrace.server.records.attempts import AttemptFacts
+from tailrace.server.records.taking import programs_of
 
 
 @click.command(

@@ -15,7 +15,7 @@ from tailrace.cli.servers.reached import reached, server_option
 from tailrace.cli.wanted import Wanted
 from tailrace.errors import BadInput
 from tailrace.report.record import Result, Which
-from tailrace.server.reader import Reader
+from tailrace.server.records.reader import Reader
 
 FORMATS = ("table", "csv", "json", "jsonl")
 

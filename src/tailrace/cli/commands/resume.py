@@ -12,8 +12,8 @@ from tailrace.cli.screen import plain
 from tailrace.cli.servers.reached import server_option
 from tailrace.errors import Exit
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.link import Link
-from tailrace.server.reading import BagFacts
+from tailrace.server.records.reading import BagFacts
+from tailrace.server.tables.link import Link
 
 
 @click.command(epilog="Example: `tailrace resume` goes on with the newest unfinished bag.")
@@ -44,8 +44,8 @@ def command(bag: str | None, server: str | None, **options: Any) -> int:
     from tailrace.cli import place
     from tailrace.cli.bags import choosing
     from tailrace.cli.here.starting import resume
-    from tailrace.server import reading
-    from tailrace.server.reader import StoreReader
+    from tailrace.server.records import reading
+    from tailrace.server.records.reader import StoreReader
 
     folder = place.nearest()
     link = _opened(folder)
@@ -64,7 +64,7 @@ def _is_served() -> bool:
     from tailrace.cli import place
     from tailrace.cli.servers.reached import logged_in, named
     from tailrace.errors import BadInput
-    from tailrace.server import lock
+    from tailrace.server.tables import lock
 
     if named(None) is not None:
         return True
@@ -91,8 +91,8 @@ def _told(server: str | None, bag: str | None) -> int:
 
 def _opened(folder: Path) -> Link:
     """An older store is brought up to date first: this command may write."""
-    from tailrace.server import reading
     from tailrace.server.offline import Offline
+    from tailrace.server.records import reading
 
     try:
         return reading.open_store(folder)

@@ -14,8 +14,8 @@ from tailrace.errors import BadInput
 from tailrace.report import words
 from tailrace.scheduler.events import Change
 from tailrace.server.protocol import WorkResult
-from tailrace.server.reader import Reader
-from tailrace.server.reading import BagFacts
+from tailrace.server.records.reader import Reader
+from tailrace.server.records.reading import BagFacts
 
 
 @click.command(

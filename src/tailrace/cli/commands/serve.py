@@ -11,8 +11,8 @@ import click
 from tailrace.cli import place, settings
 from tailrace.cli.serving.logform import FORMS, begin
 from tailrace.errors import BadInput
-from tailrace.server import storeurl
-from tailrace.server.door import LOOPBACK, Door, refuse_open
+from tailrace.server.tables import storeurl
+from tailrace.server.web.door import LOOPBACK, Door, refuse_open
 
 PORT = 8600
 
@@ -94,7 +94,7 @@ def _refuse_password(store: str | None) -> None:
 
 
 def _door(options: dict[str, Any], runs: Path) -> Door:
-    from tailrace.server.tls import certificate
+    from tailrace.server.web.tls import certificate
 
     shown = certificate(options["tls"], runs) if options["tls"] else None
     return Door(options["address"], options["port"], shown, options["url"])

@@ -16,9 +16,9 @@ from tailrace.cli.servers.reached import reached, server_option
 from tailrace.quantities import show_money
 from tailrace.report import words
 from tailrace.report.failures import FailureGroup
-from tailrace.server import phases
-from tailrace.server.reader import Details, Reader
-from tailrace.server.reading import BagFacts
+from tailrace.server.records import phases
+from tailrace.server.records.reader import Details, Reader
+from tailrace.server.records.reading import BagFacts
 
 HEAD = ("bag", "name", "state", "tasks", "done", "failed", "left", "submitted", "took")
 NUMBERS = ("bag", "tasks", "done", "failed", "left", "took")

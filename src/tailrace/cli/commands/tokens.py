@@ -14,9 +14,9 @@ from tailrace.cli.serving.office import office
 from tailrace.errors import BadInput
 from tailrace.quantities import duration_us
 from tailrace.report import words
-from tailrace.server.principals import Kind
-from tailrace.server.secretfile import check_writable
-from tailrace.server.tokens import Token, checked_name
+from tailrace.server.people.principals import Kind
+from tailrace.server.people.secretfile import check_writable
+from tailrace.server.people.tokens import Token, checked_name
 
 HEAD = ("token", "kind", "name", "state", "made", "expires", "last used")
 

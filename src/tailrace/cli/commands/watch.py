@@ -13,8 +13,8 @@ from tailrace.cli.here.progress import Progress
 from tailrace.cli.servers.reached import reached, server_option
 from tailrace.errors import Exit, ServerError
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.reader import Reader
-from tailrace.server.reading import BagFacts
+from tailrace.server.records.reader import Reader
+from tailrace.server.records.reading import BagFacts
 
 PATIENCE_S = 600  # with a server elsewhere, which may be started again
 BACKOFF_S = (1, 30)

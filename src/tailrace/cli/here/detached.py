@@ -17,9 +17,9 @@ from tailrace.cli.servers import submitting
 from tailrace.cli.servers.calling import call
 from tailrace.cli.servers.handing import hand_in, new_key
 from tailrace.errors import ServerError, TailraceError
-from tailrace.server import lock
-from tailrace.server.command_pool import CommandPool
-from tailrace.server.lock import Owner
+from tailrace.server.pools.command_pool import CommandPool
+from tailrace.server.tables import lock
+from tailrace.server.tables.lock import Owner
 
 PATIENCE_S = 30.0
 LOOK_S = 0.05

@@ -18,7 +18,7 @@ from tailrace.errors import Exit
 from tailrace.report.headline import Headline
 from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server import phases
+from tailrace.server.records import phases
 
 REPORT_AFTER_S = 10.0
 
@@ -106,8 +106,8 @@ def _skipped_by_interrupt() -> Iterator[None]:
 
 def _write_report(folder: Path, ended: Ended) -> Path:
     from tailrace.report.page import write_report
-    from tailrace.server import reading
-    from tailrace.server.recording import record
+    from tailrace.server.records import reading
+    from tailrace.server.records.recording import record
 
     path = place.report_path(folder, ended.facts.bag, ended.facts.name)
     link = reading.open_store(folder)

@@ -7,7 +7,7 @@ from tailrace.cli.servers.calling import call
 from tailrace.errors import ServerError
 from tailrace.quantities import SECOND, show_duration
 from tailrace.scheduler.progress import Halfway
-from tailrace.server.lock import Owner
+from tailrace.server.tables.lock import Owner
 
 MOST = 4  # in a view
 MOST_TEXT = 40

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from tailrace.scheduler.progress import Halfway
-from tailrace.server.reading import FeedItem
+from tailrace.server.records.reading import FeedItem
 
 MOST_POINTS = 400
 MOST_NOTES = 5

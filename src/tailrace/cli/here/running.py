@@ -19,10 +19,10 @@ from tailrace.cli.screen import plain
 from tailrace.errors import Exit
 from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server import reading
 from tailrace.server.embedded import Embedded
-from tailrace.server.link import TROUBLES, Link
-from tailrace.server.reading import BagFacts
+from tailrace.server.records import reading
+from tailrace.server.records.reading import BagFacts
+from tailrace.server.tables.link import TROUBLES, Link
 from tailrace.server.tally import failure
 
 REFRESH_S = 0.2

@@ -32,10 +32,10 @@ from tailrace.errors import BadInput, StoreBusy
 from tailrace.pools.budget import paid_in, unbound
 from tailrace.pools.terms import Billing
 from tailrace.quantities import show_money
-from tailrace.server.command_pool import AnyPool
 from tailrace.server.embedded import Embedded
-from tailrace.server.environments import Environments
-from tailrace.server.local_pool import LocalPool
+from tailrace.server.files.environments import Environments
+from tailrace.server.pools.command_pool import AnyPool
+from tailrace.server.pools.local_pool import LocalPool
 
 Pools = tuple[AnyPool, ...]
 REPORT_AFTER_S = 10.0
@@ -120,8 +120,8 @@ def _tell_other_shell(folder: Path, number: int, hidden: tuple[str, ...]) -> Non
 
 def _environment_before(folder: Path, number: int) -> dict[str, str] | None:
     """Of the newest machine that worked for the bag."""
-    from tailrace.server import reading
-    from tailrace.server.bills import leases
+    from tailrace.server.records import reading
+    from tailrace.server.records.bills import leases
 
     link = reading.open_store(folder)
     try:
@@ -143,7 +143,7 @@ def _refuse_moved(spec: BagSpec, number: int, here: Path) -> None:
 
 def _submitted(folder: Path, number: int) -> tuple[BagSpec, int]:
     """As it was handed in, and when."""
-    from tailrace.server import reading
+    from tailrace.server.records import reading
 
     link = reading.open_store(folder)
     try:
@@ -160,7 +160,7 @@ def _file_of(spec: BagSpec) -> Path | None:
 
 def _cores_before(folder: Path, number: int) -> float | None:
     """So many of this machine's as it was run with last; None: all."""
-    from tailrace.server import reading
+    from tailrace.server.records import reading
 
     link = reading.open_store(folder)
     try:
@@ -170,7 +170,7 @@ def _cores_before(folder: Path, number: int) -> float | None:
 
 
 def _agreed(folder: Path, number: int, pool: str, submitted_us: int) -> Billing | None:
-    from tailrace.server import bills, reading
+    from tailrace.server.records import bills, reading
 
     link = reading.open_store(folder)
     try:

@@ -24,9 +24,9 @@ from tailrace.quantities import duration_us
 from tailrace.report.words import duration
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import LeaseRow
-from tailrace.server.command_pool import AnyPool, CommandPool
-from tailrace.server.door import Door, is_loopback
 from tailrace.server.embedded import Embedded
+from tailrace.server.pools.command_pool import AnyPool, CommandPool
+from tailrace.server.web.door import Door, is_loopback
 
 GLANCE_S = 0.05
 END_WITHIN_S = 60.0
@@ -67,7 +67,7 @@ def check_pool(pool: AnyPool, within: str, address: str, port: int) -> int:
 def _door(runs: Path, address: str, port: int) -> Door:
     if is_loopback(address):
         return Door(address, port)
-    from tailrace.server.tls import certificate
+    from tailrace.server.web.tls import certificate
 
     runs.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Door(address, port, certificate("own", runs))

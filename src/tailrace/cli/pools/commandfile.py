@@ -8,7 +8,7 @@ from pathlib import Path
 from tailrace.bag.tables import Table, near
 from tailrace.pools.commands import BRACES, WORDS, Commands
 from tailrace.quantities import duration_us
-from tailrace.server.tokens import checked_name
+from tailrace.server.people.tokens import checked_name
 from tailrace.worker.joining import BadJoin, parse
 
 SECOND_US = 1_000_000

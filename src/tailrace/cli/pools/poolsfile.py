@@ -171,7 +171,7 @@ def _seconds(mean: float) -> str:
 
 
 def _price(billing: Billing) -> str:
-    from tailrace.server.bills import price
+    from tailrace.server.records.bills import price
 
     return price(billing)
 

@@ -16,7 +16,7 @@ from tailrace.errors import BadInput, ServerError
 from tailrace.quantities import show_size
 from tailrace.report.record import Which
 from tailrace.report.words import count
-from tailrace.server.lock import Owner
+from tailrace.server.tables.lock import Owner
 from tailrace.worker.blobs import Broken, File, describe
 from tailrace.worker.depot import Depot, Refused
 from tailrace.worker.filling import fill

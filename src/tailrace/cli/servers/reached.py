@@ -15,8 +15,8 @@ import click
 from tailrace.cli import hints, place
 from tailrace.cli.stored import stored
 from tailrace.errors import BadInput
-from tailrace.server.lock import Owner
-from tailrace.server.reader import Reader
+from tailrace.server.records.reader import Reader
+from tailrace.server.tables.lock import Owner
 from tailrace.worker.joining import BadJoin, parse, read, refuse_clear
 
 VARIABLE = "TAILRACE_SERVER"

@@ -11,14 +11,14 @@ from tailrace.cli.servers.calling import Asked
 from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
-from tailrace.server.api import PAGE, ResultTold
-from tailrace.server.lock import Owner
-from tailrace.server.reader import About, Details, Failed, HostTold, TaskFacts
-from tailrace.server.reading import BagFacts, FeedItem
+from tailrace.server.records.reader import About, Details, Failed, HostTold, TaskFacts
+from tailrace.server.records.reading import BagFacts, FeedItem
+from tailrace.server.tables.lock import Owner
+from tailrace.server.web.api import PAGE, ResultTold
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
-    from tailrace.server.enlarging import Enlarged
+    from tailrace.server.web.enlarging import Enlarged
 
 
 class Remote:

@@ -18,7 +18,7 @@ from tailrace.bag.bag import Bag
 from tailrace.bag.spec import BagSpec, FileName
 from tailrace.cli.servers.packing import Packed, pack
 from tailrace.errors import BadInput, ServerError
-from tailrace.server.lock import Owner
+from tailrace.server.tables.lock import Owner
 from tailrace.worker.blobs import CHUNK, describe, digest
 from tailrace.worker.depot import Depot, Refused
 from tailrace.worker.joining import Join

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from tailrace.cli.serving.office import Office
-from tailrace.server.lock import Owner
-from tailrace.server.principals import Kind
-from tailrace.server.secretfile import keep
+from tailrace.server.people.principals import Kind
+from tailrace.server.people.secretfile import keep
+from tailrace.server.tables.lock import Owner
 from tailrace.worker.joining import Join, parse
 
 

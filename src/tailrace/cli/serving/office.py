@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Protocol
 
 from tailrace.cli.servers.calling import call
-from tailrace.server import lock
-from tailrace.server.api import NewToken
 from tailrace.server.clock import Clock
-from tailrace.server.lock import Owner
-from tailrace.server.principals import Kind
-from tailrace.server.tokens import Token, Tokens
+from tailrace.server.people.principals import Kind
+from tailrace.server.people.tokens import Token, Tokens
+from tailrace.server.tables import lock
+from tailrace.server.tables.lock import Owner
+from tailrace.server.web.api import NewToken
 
 
 class Office(Protocol):

@@ -8,7 +8,7 @@ import signal
 
 from tailrace.cli.hints import hint
 from tailrace.errors import Exit
-from tailrace.server.command_pool import AnyPool
+from tailrace.server.pools.command_pool import AnyPool
 from tailrace.server.serving import Serving
 
 log = logging.getLogger("tailrace.serve")

@@ -14,7 +14,7 @@ from tailrace.bag.terms import Growth, Retries, Strategy, Terms
 from tailrace.pools.terms import Billing, Pool
 from tailrace.quantities import SECOND, price_unit_us, show_duration, show_money, show_price
 from tailrace.report.words import count
-from tailrace.server.measuring import Lifetime, MeasuredPool, MeasuredRun
+from tailrace.server.records.measuring import Lifetime, MeasuredPool, MeasuredRun
 
 INLINE = 8  # values; more of them stand in a table
 DEATHS = 5  # different ones, before they say which law they follow

@@ -8,8 +8,8 @@ import msgspec
 
 from tailrace.errors import BadInput, StoreError
 from tailrace.scheduler.journal import Replay, Step
-from tailrace.server import reading
-from tailrace.server.link import Link
+from tailrace.server.records import reading
+from tailrace.server.tables.link import Link
 
 #: What a scheduler may stumble over in a journal that is not its own.
 STUMBLES = (KeyError, AssertionError, AttributeError, IndexError, TypeError)

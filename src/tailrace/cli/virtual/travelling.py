@@ -25,9 +25,9 @@ from tailrace.errors import BadInput
 from tailrace.report import words
 from tailrace.scheduler.decisions import AnyDecision, Close, Remember
 from tailrace.scheduler.journal import Replay
-from tailrace.server import attempts, reading
-from tailrace.server.link import Link
-from tailrace.server.reading import BagFacts
+from tailrace.server.records import attempts, reading
+from tailrace.server.records.reading import BagFacts
+from tailrace.server.tables.link import Link
 
 DECISIONS = 10  # so many of the last ones are shown
 MOMENTS = ("ends_us", "until_us")  # of decisions

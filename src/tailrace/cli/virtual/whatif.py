@@ -23,7 +23,7 @@ from tailrace.cli.virtual.scenariofile import ScenarioFile
 from tailrace.errors import BadInput
 from tailrace.quantities import MICRO, SECOND
 from tailrace.report import words
-from tailrace.server.measuring import MeasuredRun, measure
+from tailrace.server.records.measuring import MeasuredRun, measure
 
 LOW, HIGH = 0.025, 0.975  # of the simulated runs: where the recorded one should lie
 HEAD = ("figure", "recorded", "median", "95 % of the runs", "median beside it", "")

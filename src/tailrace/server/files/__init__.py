@@ -1,0 +1,1 @@
+"""Blobs and outputs: kept, published, collected when nobody needs them."""

@@ -1,0 +1,1 @@
+"""Who calls, what he may, and what only he may see."""

@@ -1,0 +1,1 @@
+"""Where the server's machines come from."""

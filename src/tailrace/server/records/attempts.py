@@ -1,0 +1,66 @@
+"""The attempts of a task, numbered as people count: 1, 2, 3, in the order in which they were sent.
+
+In the store an attempt has a number that no other has, which is long once a server has started
+again (see `lives`). It is in JSON, and nobody has to read or type it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from tailrace.bag.outcome import Outcome
+from tailrace.server.protocol import WorkResult
+from tailrace.server.tables.link import Link, stream
+
+_work_result = msgspec.json.Decoder(WorkResult).decode
+
+# The attempt that made a result that was taken over is one of an earlier bag.
+OF_TASK = """
+SELECT attempt, idx, host, lease, why, sent_us, ended_us, outcome, accepted, body FROM attempts
+WHERE (bag = ? AND idx = ?) OR attempt = (SELECT attempt FROM results WHERE bag = ? AND idx = ?)
+ORDER BY attempt
+"""
+
+
+class AttemptFacts(msgspec.Struct, frozen=True):
+    attempt: int
+    ordinal: int  # among those of its task, from 1
+    index: int
+    host: str
+    lease: int | None
+    why: str
+    sent_us: int
+    ended_us: int | None
+    outcome: Outcome | None
+    accepted: bool
+    result: WorkResult | None
+
+
+def of_task(link: Link, bag: int, index: int) -> Iterator[AttemptFacts]:
+    """Numbers grow in every life of a store: their order is that of sending."""
+    rows = stream(link, OF_TASK, (bag, index, bag, index))
+    for ordinal, row in enumerate(rows, 1):
+        number, task, host, lease, why, sent, ended, outcome, accepted, body = row
+        told = _work_result(body) if body else None
+        how = Outcome(outcome) if outcome else None
+        yield AttemptFacts(
+            number, ordinal, task, host, lease, why, sent, ended, how, bool(accepted), told
+        )
+
+
+def named(link: Link, number: int) -> str:
+    """`2 of task 1/17`; of a bag that is gone, the number itself."""
+    query = "SELECT bag, idx FROM attempts WHERE attempt = ?"
+    for bag, index in link.execute(query, (number,)).fetchall():
+        for one in of_task(link, bag, index):
+            if one.attempt == number:
+                return f"{one.ordinal} of task {bag}/{index}"
+    return str(number)
+
+
+def chosen(found: list[AttemptFacts], number: int) -> list[AttemptFacts]:
+    """By the number that people see; else by the one that no other attempt has."""
+    seen = [one for one in found if one.ordinal == number]
+    return seen or [one for one in found if one.attempt == number]

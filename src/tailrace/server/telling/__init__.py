@@ -1,0 +1,1 @@
+"""What owners of bags are told without asking."""

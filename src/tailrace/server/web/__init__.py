@@ -1,0 +1,1 @@
+"""The HTTP side: routes, what they do, and who is let in."""

@@ -1,0 +1,421 @@
+"""What the routes do: bags, results, hosts, tokens. A user sees and changes only his own bags."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Annotated, Any
+
+import msgspec
+
+import tailrace
+from tailrace.bag.additions import Addition
+from tailrace.bag.spec import FileName
+from tailrace.errors import BadInput
+from tailrace.report.failures import FailureGroup
+from tailrace.report.record import Result, Which
+from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
+from tailrace.scheduler.progress import Halfway
+from tailrace.server.batch import New, NewBag
+from tailrace.server.files.blobs import of_user
+from tailrace.server.files.sweeping import Sweeper
+from tailrace.server.people.neighbours import Neighbours
+from tailrace.server.people.principals import Kind, Principal, Who
+from tailrace.server.people.tokens import Token, Tokens
+from tailrace.server.people.trust import trusted_pools, with_trusted
+from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest, encode
+from tailrace.server.records import reading
+from tailrace.server.records.reader import Details, Failed, HostTold, StoreReader, TaskFacts
+from tailrace.server.records.reading import BagFacts, FeedItem
+from tailrace.server.web.answering import Answered, answered
+from tailrace.server.web.enlarging import Enlarged, Enlarging, enlarge
+from tailrace.server.web.metrics import metrics
+from tailrace.server.web.openapi import description
+from tailrace.server.web.repeats import Repeats
+from tailrace.server.web.routes import Call, Plain, Refused, Route, Routes
+from tailrace.server.web.storeroom import Storeroom
+from tailrace.server.web.submission import MOST_BODY, Submission, Submitted, checked
+from tailrace.server.world import World
+
+log = logging.getLogger("tailrace.server")
+
+MOST_WORK = 64 * 1024 * 1024
+MOST_WAIT_S = 60.0
+PAGE = 500  # results in one answer
+BAG = "/api/v1/bags/{bag}"
+
+
+class ChangeRequest(msgspec.Struct, frozen=True):
+    change: Change
+    tasks: list[Count] = []
+    why: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+
+
+class Changed(msgspec.Struct, frozen=True):
+    bag: int
+    change: Change
+
+
+class TokenRequest(msgspec.Struct, frozen=True):
+    kind: Kind
+    name: str
+    expires_s: Count | None = None
+    trusted: bool = False  # of a pool: pickled results of its machines are taken
+
+
+class NewToken(msgspec.Struct, frozen=True):
+    token: str  # told this once
+
+
+class Me(msgspec.Struct, frozen=True):
+    kind: Kind
+    name: str
+    version: str
+    protocol: int
+
+
+class Health(msgspec.Struct, frozen=True):
+    ok: bool
+    trouble: str = ""
+
+
+class ResultTold(msgspec.Struct, frozen=True):
+    result: Result
+    why: str  # in a few words, where something went wrong
+
+
+class Since(msgspec.Struct, frozen=True):
+    after: Count = 0
+    wait: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 0.0
+
+
+class Range(msgspec.Struct, frozen=True):
+    first: Count = 0
+    which: Which = Which.ALL
+    last: Annotated[int, msgspec.Meta(ge=0, le=PAGE)] = 0  # so many from the end, instead
+
+
+class AtMost(msgspec.Struct, frozen=True):
+    most: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
+
+
+class Text(msgspec.Struct, frozen=True):
+    text: str
+
+
+class Subject(msgspec.Struct, frozen=True):
+    subject: str
+
+
+async def _unused(call: Call) -> Any:
+    raise AssertionError("the work call has its own path through the app")
+
+
+WORK = Route(
+    "POST", "/api/v1/work", Who.WORKERS, "A worker tells what it has, and gets what to do.",
+    _unused, WorkReply, WorkRequest, most_body=MOST_WORK,
+)  # fmt: skip
+
+
+class Api:
+    def __init__(
+        self,
+        world: World,
+        tokens: Tokens,
+        sweeper: Sweeper,
+        neighbours: Neighbours | None = None,
+    ) -> None:
+        self._world = world
+        self._tokens = tokens
+        self._neighbours = neighbours
+        self._look_at_neighbours()
+        self._repeats = Repeats(world.store.link)
+        self._adding = asyncio.Lock()
+        blobs = Storeroom(world, sweeper).routes()
+        self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
+
+    def _open(self) -> tuple[Route, ...]:
+        get, anyone = "GET", Who.ANYONE
+        return (
+            Route(get, "/healthz", anyone, "Is it well?", self._health, Health),
+            Route(
+                get, "/worker.pyz", anyone, "The worker, as one file.", self._worker,
+                kind="application/zip",
+            ),
+            Route(get, "/api/v1/openapi.json", anyone, "This description.", self._openapi, dict),
+        )  # fmt: skip
+
+    def _bags(self) -> tuple[Route, ...]:
+        get, post, people = "GET", "POST", Who.PEOPLE
+        return (
+            Route(get, "/api/v1/bags", people, "The caller's bags; an admin's are all.",
+                  self._list, list[BagFacts]),
+            Route(post, "/api/v1/bags", people, "Hand in a bag.", self._submit, Submitted,
+                  Submission, most_body=MOST_BODY, keyed=True),
+            Route(get, BAG, people, "One bag.", self._bag, BagFacts),
+            Route(get, f"{BAG}/details", people, "Its folder, strategies and money.",
+                  self._details, Details),
+            Route(get, f"{BAG}/failures", people, "What went wrong, in groups.", self._failures,
+                  list[FailureGroup]),
+            Route(get, f"{BAG}/failed", people, "Tasks that failed for good.", self._failed,
+                  list[Failed]),
+            Route(get, f"{BAG}/results", people,
+                  f"Results of up to {PAGE} tasks: from one on, or the last.", self._results,
+                  list[ResultTold], query=Range),
+            Route(get, f"{BAG}/find", people, "The number of a task, by its values.", self._find,
+                  int, query=Text),
+            Route(get, f"{BAG}/tasks/{{task}}", people, "A task and its attempts.", self._task,
+                  TaskFacts),
+            Route(get, f"{BAG}/events", people, "The feed after an item, waiting for more.",
+                  self._feed, list[FeedItem], query=Since),
+            Route(get, f"{BAG}/answers", people, "What calls have answered since.",
+                  self._answers, Answered, query=Since),
+            Route(get, f"{BAG}/progress", people, "How far running tasks say they are.",
+                  self._progress, list[Halfway], query=AtMost),
+            Route(post, f"{BAG}/change", people, "Pause, resume, cancel, or retry tasks.",
+                  self._change, Changed, ChangeRequest),
+            Route(post, f"{BAG}/add", people, "Add tasks; those it has already are left out.",
+                  self._add, Enlarged, Addition, most_body=MOST_BODY),
+        )  # fmt: skip
+
+    def _others(self) -> tuple[Route, ...]:
+        get, post, admins = "GET", "POST", Who.ADMINS
+        return (
+            Route(get, "/api/v1/me", Who.PEOPLE, "Whom the token names.", self._me, Me),
+            Route(get, "/api/v1/hosts", Who.PEOPLE, "Machines, and what they did for the caller.",
+                  self._hosts, list[HostTold]),
+            Route(get, "/api/v1/explain", Who.PEOPLE, "Why a bag, task or host is as it is.",
+                  self._explain, list[str], query=Subject),
+            Route(get, "/api/v1/tokens", admins, "All tokens, without what is secret.",
+                  self._list_tokens, list[Token]),
+            Route(post, "/api/v1/tokens", admins, "Make a token; it is told this once.",
+                  self._add_token, NewToken, TokenRequest),
+            Route(post, "/api/v1/tokens/{token}/revoke", admins, "Revoke a token.",
+                  self._revoke_token, Token),
+            Route(get, "/metrics", admins, "For Prometheus.", self._metrics, kind="text/plain"),
+        )  # fmt: skip
+
+    # for anyone
+
+    async def _health(self, call: Call) -> Health:
+        """What troubles the store is no stranger's business."""
+        if self._world.trouble or not self._world.available:
+            raise Refused(503, "the store is away")
+        return Health(ok=True)
+
+    async def _worker(self, call: Call) -> Plain:
+        return self._zipped
+
+    @cached_property
+    def _zipped(self) -> Plain:
+        from tailrace.worker.zipped import build
+
+        return Plain(build(), "application/zip")
+
+    @cached_property
+    def worker_hash(self) -> str:
+        return hashlib.sha256(self._zipped.body).hexdigest()
+
+    async def _openapi(self, call: Call) -> Any:
+        return self._described
+
+    @cached_property
+    def _described(self) -> Plain:
+        return Plain(encode(description(self.routes.all)), "application/json")
+
+    # bags
+
+    def _reader(self) -> StoreReader:
+        return StoreReader(self._world.store.link, self._world.clock.now())
+
+    def _own(self, call: Call) -> int:
+        """The bag's number, if the caller may know of it."""
+        number = int(call.path["bag"])
+        owner = reading.owner(self._world.store.link, number)
+        if owner is None or not call.who.owns(owner):
+            raise Refused(404, f"there is no bag {number}")
+        return number
+
+    async def _list(self, call: Call) -> list[BagFacts]:
+        whose = None if call.who.rules else call.who.name
+        owned = reading.owned(self._world.store.link, whose)
+        return [self._world.facts(number, owner) for number, owner in owned]
+
+    async def _submit(self, call: Call) -> Submitted:
+        """Answered when it is committed; made again under the same key, it is the same bag."""
+        if call.key is None:
+            return await self._hand_in(call)
+        return await self._repeats.once(call.key, lambda: self._hand_in(call))
+
+    async def _hand_in(self, call: Call) -> Submitted:
+        bag = checked(call.body, call.who, self._world.pools)
+        terms = with_trusted(bag, self._trusted_pools())
+        number = self._world.new_bag()
+        await asyncio.to_thread(self._seal, number, call.body)
+        if bag.spec.catalogue is not None:
+            await self._take_in(number, bag.spec.catalogue, call.who)
+        spec, chunks = bag.encode()
+        order = await asyncio.to_thread(bag.order)  # of millions of tasks, it takes its time
+        permutation = None if order is None else bytes(order)
+        new = NewBag(
+            number, bag.spec.name, spec, list(chunks), permutation, call.who.name, key=call.key
+        )
+        await self._tell(BagSubmitted(number, terms, permutation), new)
+        log.info("bag %d (%s, %d tasks) handed in by %s", number, new.name, bag.count, call.who)
+        return Submitted(number, bag.spec.name, bag.count)
+
+    def _seal(self, number: int, asked: Submission) -> None:
+        try:
+            self._world.sealed.keep(number, asked.secrets)
+        except OSError as error:
+            raise Refused(507, f"the server's disk: {error.strerror}") from None
+
+    async def _tell(self, event: BagSubmitted | BagChanged, new: New | None = None) -> None:
+        """Until it is committed; not while the server ends, for who would see to it?"""
+        if self._world.ending:
+            raise Refused(503, "the server is ending")
+        await self._world.tell(event, new)
+
+    async def _take_in(self, number: int, catalogue: FileName, who: Principal) -> None:
+        take_in = self._world.catalogues.take_in
+        try:
+            await asyncio.to_thread(take_in, number, catalogue, of_user(who.name))
+        except OSError as error:
+            raise Refused(507, f"the server's disk: {error.strerror}") from None
+
+    def _trusted_pools(self) -> list[str]:
+        joined = self._tokens.trusted_pools(self._world.clock.now())
+        return trusted_pools(self._world.pools, joined)
+
+    async def _bag(self, call: Call) -> BagFacts:
+        return self._facts(self._own(call))
+
+    def _facts(self, number: int) -> BagFacts:
+        return self._world.facts(number, reading.owner(self._world.store.link, number) or "")
+
+    async def _details(self, call: Call) -> Details:
+        return self._reader().details(self._own(call))
+
+    async def _failures(self, call: Call) -> list[FailureGroup]:
+        return self._reader().failures(self._own(call))
+
+    async def _failed(self, call: Call) -> list[Failed]:
+        return self._reader().failed(self._own(call))
+
+    async def _results(self, call: Call) -> list[ResultTold]:
+        number, reader = self._own(call), self._reader()
+        asked, link = call.query, self._world.store.link
+        found: Iterable[Result]
+        if asked.last:
+            found = reading.last_results(link, number, asked.last, asked.which)
+        else:
+            found = reading.results(link, number, asked.first, PAGE, asked.which)
+        return [ResultTold(result, reader.why(number, result)) for result in found]
+
+    async def _find(self, call: Call) -> int:
+        return self._reader().find(self._own(call), call.query.text)
+
+    async def _task(self, call: Call) -> TaskFacts:
+        number, reader = self._own(call), self._reader()
+        index = call.path["task"]
+        if index >= self._facts(number).count:
+            raise Refused(404, f"bag {number} has no task {index}")
+        return reader.task(number, index)
+
+    async def _feed(self, call: Call) -> list[FeedItem]:
+        """News of other bags do not end the wait."""
+        number, since, link = self._own(call), call.query, self._world.store.link
+        loop = asyncio.get_running_loop()
+        until = loop.time() + min(since.wait, MOST_WAIT_S)
+        items = reading.feed(link, number, since.after)
+        while not items and loop.time() < until and self._world.available:
+            await self._world.news(until - loop.time(), number)
+            items = reading.feed(link, number, since.after)
+        return items
+
+    async def _answers(self, call: Call) -> Answered:
+        items = await self._feed(call)
+        return answered(self._world.store.link, self._own(call), call.query.after, items)
+
+    async def _progress(self, call: Call) -> list[Halfway]:
+        return self._world.halfway(self._own(call), call.query.most)
+
+    async def _change(self, call: Call) -> Changed:
+        """Answered when it is committed."""
+        number, asked = self._own(call), call.body
+        if asked.change is Change.GROW:
+            raise BadInput("tasks are added by another call", remedy=f"POST {BAG}/add takes them.")
+        count = self._facts(number).count
+        if any(task >= count for task in asked.tasks):
+            raise BadInput(f"bag {number} has the tasks 0 to {count - 1}")
+        await self._tell(BagChanged(number, asked.change, tuple(asked.tasks), asked.why))
+        return Changed(number, asked.change)
+
+    async def _add(self, call: Call) -> Enlarged:
+        """Answered when it is committed. One at a time: each is numbered on from the last."""
+        number = self._own(call)
+        async with self._adding:
+            found = await asyncio.to_thread(self._enlarging, number, call.body)
+            if found.event is not None:
+                await self._tell(found.event, found.more)
+                log.info("%d tasks added to bag %d by %s", found.told.added, number, call.who)
+        return found.told
+
+    def _enlarging(self, number: int, asked: Addition) -> Enlarging:
+        """In a thread of its own, and so with a link of its own."""
+        link = reading.open_store(self._world.folder)
+        try:
+            return enlarge(link, number, asked)
+        finally:
+            link.close()
+
+    # the rest
+
+    async def _me(self, call: Call) -> Me:
+        return Me(call.who.kind, call.who.name, tailrace.__version__, PROTOCOL)
+
+    async def _hosts(self, call: Call) -> list[HostTold]:
+        return self._reader().hosts(None if call.who.rules else call.who.name)
+
+    async def _explain(self, call: Call) -> list[str]:
+        subject = call.query.subject
+        if not call.who.rules:
+            self._check_subject(call.who, subject)
+        return self._world.explain(subject)
+
+    def _check_subject(self, who: Principal, subject: str) -> None:
+        """Of a host, other users' bags would be told."""
+        kind, _, name = subject.partition(" ")
+        number = name.partition("/")[0]
+        if kind == "host":
+            raise Refused(403, "only an admin may ask why a host is as it is")
+        if not (number.isascii() and number.isdigit() and len(number) < 16):
+            raise BadInput(f"{subject!r} is no subject", remedy="Ask for bag 3 or task 3/17.")
+        self._own(Call(who, {"bag": int(number)}, None, None))
+
+    async def _list_tokens(self, call: Call) -> list[Token]:
+        return self._tokens.list()
+
+    async def _add_token(self, call: Call) -> NewToken:
+        asked, now = call.body, self._world.clock.now()
+        if asked.kind is Kind.OWNER:
+            raise BadInput("there is one owner, whose secret lies in the folder")
+        expires = None if asked.expires_s is None else now + asked.expires_s * 1_000_000
+        made = self._tokens.add(asked.kind, asked.name, now, expires, trusted=asked.trusted)
+        self._look_at_neighbours()
+        log.info("token of %s %s made by %s", asked.kind, asked.name, call.who)
+        return NewToken(made)
+
+    def _look_at_neighbours(self) -> None:
+        if self._neighbours is not None:
+            self._neighbours.look(self._world.clock.now())
+
+    async def _revoke_token(self, call: Call) -> Token:
+        log.info("token %d revoked by %s", call.path["token"], call.who)
+        return self._tokens.revoke(call.path["token"], self._world.clock.now())
+
+    async def _metrics(self, call: Call) -> Plain:
+        return Plain(metrics(self._world), "text/plain; version=0.0.4")

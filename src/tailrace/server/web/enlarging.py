@@ -1,0 +1,81 @@
+"""Tasks that are added to a stored bag: what the scheduler is told of them, and what is stored."""
+
+from __future__ import annotations
+
+from array import array
+from typing import NamedTuple
+
+import msgspec
+
+from tailrace.bag.additions import Added, Addition, add
+from tailrace.bag.ranking import by_parameter_of
+from tailrace.errors import BadInput
+from tailrace.scheduler.events import BagChanged, Change, More
+from tailrace.scheduler.rows import BagPhase
+from tailrace.server.batch import MoreTasks
+from tailrace.server.records import reading
+from tailrace.server.tables.link import Link
+from tailrace.server.web.submission import check_numbers, check_rows
+
+
+class Enlarged(msgspec.Struct, frozen=True):
+    """The answer."""
+
+    bag: int
+    name: str
+    phase: str  # before
+    count: int  # tasks it has now
+    added: int
+    there: int  # tasks that were asked for, and were there already
+
+
+class Enlarging(NamedTuple):
+    told: Enlarged
+    event: BagChanged | None  # None: nothing is new
+    more: MoreTasks | None
+
+
+def enlarge(link: Link, number: int, asked: Addition) -> Enlarging:
+    """Looks at the bag alone: nothing is changed yet."""
+    if not reading.has_bag(link, number):  # forgotten just now
+        raise BadInput(f"there is no bag {number}", remedy="`tailrace status` lists them.")
+    phase = reading.bag_row(link, number).phase
+    if phase is BagPhase.CANCELLED:
+        raise BadInput(
+            f"bag {number} is cancelled",
+            remedy=f"`tailrace resume {number}` takes it up again; then add to it.",
+        )
+    bag = reading.content(link, number)
+    spec = msgspec.structs.replace(bag.spec, axes=asked.axes, blocks=())
+    check_numbers(spec)
+    check_rows(spec, asked.chunks)
+    try:
+        added = add(bag, asked)
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+        raise BadInput(f"the new tasks cannot be used: {error}") from error
+    told = Enlarged(number, spec.name, phase, added.bag.count, added.new, added.there)
+    if not added.new:
+        return Enlarging(told, None, None)
+    order = _order(added)
+    event = BagChanged(number, Change.GROW, more=More(bag.count, added.new, order))
+    whole = _behind(reading.permutation(link, number), order, bag.count)
+    encoded, _ = added.bag.encode()
+    more = MoreTasks(number, bag.count, encoded, added.chunks, bag.blocks.chunks, whole)
+    return Enlarging(told, event, more)
+
+
+def _order(added: Added) -> bytes | None:
+    """Of the new tasks, counted from the first of them, when they are ordered by a parameter."""
+    if added.bag.spec.order in ("listed", "shuffled"):
+        return None
+    first = added.before
+    numbers = by_parameter_of(added.bag, range(first, added.bag.count))
+    return bytes(array("I", [number - first for number in numbers]))
+
+
+def _behind(permutation: bytes | None, order: bytes | None, first: int) -> bytes | None:
+    if permutation is None or order is None:
+        return permutation
+    numbers = array("I")
+    numbers.frombytes(order)
+    return permutation + bytes(array("I", [number + first for number in numbers]))
