@@ -5,12 +5,20 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Answer, ask, clean_environment, interrupt_half_way, tailrace
+from tests.cli.conftest import (
+    Answer,
+    Live,
+    ask,
+    clean_environment,
+    interrupt_half_way,
+    tailrace,
+)
 
 SWEEP = """
 command = "echo run >> ran; python3 model.py {alpha} {seed}"
@@ -234,3 +242,24 @@ def test_an_interrupted_bag_need_not_be_resumed(tmp_path: Path) -> None:
     (folder / "more.txt").write_text(jobs)
     told = tailrace(folder, "run", "--commands", "more.txt")
     assert told.code == 0 and "2 of 3 tasks have results from bag 1; 1 to do" in told.err
+
+
+def test_what_was_not_done_is_said_also_by_a_quiet_run(tmp_path: Path) -> None:
+    words = ["run", "--quiet", "--", "echo", "{}", ":::", "a", "b"]
+    assert tailrace(tmp_path, *words).err == ""
+    assert "2 of 2 tasks have results from bag 1" in tailrace(tmp_path, *words).err
+
+
+def test_a_sweep_too_large_to_be_compared_is_not_begun_anew(tmp_path: Path) -> None:
+    ranges = "".join(f"{name} = {{ from = 1, to = 1000 }}\n" for name in "abc")
+    (tmp_path / "bag.toml").write_text(
+        f'command = "echo {{a}} {{b}} {{c}}"\n[parameters]\n{ranges}'
+    )
+    words = [sys.executable, "-m", "tailrace.cli.main", "run", "--quiet"]
+    process = subprocess.Popen(words, cwd=tmp_path, env=clean_environment({}), stderr=-3)
+    Live(tmp_path, process).wait_until(done=2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    told = tailrace(tmp_path, "run", "--quiet")
+    assert told.code == 2 and "1,000,000,000 are too many to be compared" in told.err
+    assert "`tailrace resume 1` goes on with it" in told.err

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.cli.conftest import ask, clean_environment, tailrace
 
 
@@ -267,3 +268,23 @@ def test_an_interrupt_while_it_loads_ends_it_without_a_word(tmp_path: Path) -> N
 def test_as_a_process_of_its_own(swept: Path) -> None:
     told = tailrace(swept, "results", "--json")
     assert told.code == 0 and len(told.json) == 6
+
+
+def test_a_full_disk_where_results_go_is_no_fault_of_ours(swept: Path) -> None:
+    with open("/dev/full", "w") as full:
+        told = subprocess.run(
+            [sys.executable, "-m", "tailrace.cli.main", "results", "--json"],
+            cwd=swept, env=clean_environment({}), stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert told.returncode == 6 and "cannot write all of it: No space left" in told.stderr
+    assert "fault of its own" not in told.stderr
+
+
+@pytest.mark.parametrize("closed", ["0", "1", "2", "0 1 2"])
+def test_a_run_whose_streams_are_closed(tmp_path: Path, closed: str) -> None:
+    shut = " ".join(f"{number}>&-" for number in closed.split())
+    line = f"{sys.executable} -m tailrace.cli.main run -- echo {{}} ::: a b {shut}"
+    done = subprocess.run(line, shell=True, cwd=tmp_path, env=clean_environment({}), timeout=60)
+    assert done.returncode == 0
+    rows = ask(tmp_path, "results", "--json").json
+    assert [row["outcome"] for row in rows] == ["succeeded"] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -98,6 +99,7 @@ def tailrace_command() -> None:
 
 def main() -> None:
     """Errors are one message on stderr and an exit code; a traceback only with TAILRACE_DEBUG=1."""
+    _open_closed_streams()
     try:
         code = tailrace_command.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -125,8 +127,26 @@ def main() -> None:
         _own_fault(fault)
 
 
+def _open_closed_streams() -> None:
+    """Of who was started with `2>&-`: else the next file to be opened would become his stderr."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, number)
+            if nowhere != number:
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, mode, closefd=False))
+
+
 def _own_fault(fault: Exception) -> None:
     """Not the user's: exit 1 would say that some of his tasks failed."""
+    if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+        click.echo(
+            f"tailrace: cannot write all of it: {fault.strerror}\n"
+            "  Free some space where it goes, and type the command again.",
+            err=True,
+        )
+        sys.exit(Exit.SERVER)
     click.echo(
         f"tailrace: a fault of its own: {type(fault).__name__}: {fault}\n"
         "  What was committed is safe. For a report of the fault, run it again with "

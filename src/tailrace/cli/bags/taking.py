@@ -17,7 +17,7 @@ from tailrace.errors import BadInput
 from tailrace.report.words import count
 from tailrace.server.records import reading
 from tailrace.server.records.continuing import continued
-from tailrace.server.records.taking import Taken, earlier, take
+from tailrace.server.records.taking import MOST_TASKS, Taken, earlier, take
 from tailrace.server.tables.link import Link
 from tailrace.server.tables.whereabouts import holds_runs
 
@@ -42,6 +42,7 @@ def taken_over(
         return None
     try:
         bags = _earlier(link, bag, programs)
+        _refuse_too_many(bag, bags)
         same = [one.bag for one in bags if not one.changed]
         sure = take(link, bag, same, programs)
         doubted = len(same) < len(bags)
@@ -88,6 +89,16 @@ def _earlier(link: Link, bag: Bag, programs: dict[str, str]) -> list[_Of]:
     found = earlier(link, bag)
     names = dict.fromkeys([*program_names(bag), *programs]) if found else {}
     return [_Of(one.bag, _changed(list(names), one.programs, programs)) for one in found]
+
+
+def _refuse_too_many(bag: Bag, bags: list[_Of]) -> None:
+    """To do again what is done, unasked, would be worse."""
+    if bags and bag.count > MOST_TASKS:
+        raise BadInput(
+            f"bag {bags[0].bag} has results of such tasks, and {bag.count:,} are too many to be "
+            f"compared with them (at most {MOST_TASKS:,})",
+            remedy=f"`tailrace resume {bags[0].bag}` goes on with it; --again does all tasks anew.",
+        )
 
 
 def _changed(names: list[str], before: dict[str, str], now: dict[str, str]) -> list[str]:

@@ -59,7 +59,7 @@ def start(bag: Bag, options: dict[str, Any]) -> int:
     _note_unbound(bag, pools, say)
     made_of = programs(bag) | variables(bag, os.environ)
     again = options.get("again", False)
-    taken = None if again else taken_over(folder, bag, made_of, options, say)
+    taken = None if again else taken_over(folder, bag, made_of, options, _sayer(False))
     closing = gone_on_with(folder, bag)
     return drive(
         folder, loaded, pools, options,

@@ -10,9 +10,9 @@ from itertools import chain
 from tailrace.bag.bag import Bag
 from tailrace.bag.identity import basis
 from tailrace.server.records import reading
+from tailrace.server.records.taking import MOST_BAGS, MOST_TASKS
 from tailrace.server.tables.link import Link, stream
 
-MOST_BAGS = 100  # that are looked at, newest first
 CONTINUED = "continued as bag"  # why such a bag is closed, with the number of the new one
 UNFINISHED = (
     "SELECT bag FROM bags WHERE basis = ? AND owner = ?"
@@ -34,7 +34,7 @@ def _has_what_is_left(link: Link, number: int, bag: Bag) -> bool:
     from tailrace.bag.kinship import moved
 
     old = reading.content(link, number)
-    if old.spec.then != bag.spec.then:
+    if old.spec.then != bag.spec.then or old.count > MOST_TASKS:
         return False
     left = np.ones(old.count, bool)
     left[np.fromiter(chain.from_iterable(stream(link, DONE, (number,))), np.int64)] = False

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 MOST_BAGS = 100  # that are looked at, newest first
+MOST_TASKS = 20_000_000  # of a bag that is compared with others: each takes some bytes of memory
 RESULTS = (
     "SELECT r.idx, r.attempt, a.ended_us FROM results r JOIN attempts a ON a.attempt = r.attempt"
     " WHERE r.bag = ? AND r.outcome = 'succeeded'"
