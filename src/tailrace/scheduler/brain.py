@@ -41,6 +41,7 @@ from tailrace.scheduler import (
     rounds,
     strategies,
 )  # fmt: skip
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import AnyDecision, Remember
 from tailrace.scheduler.events import (
@@ -65,7 +66,7 @@ from tailrace.scheduler.events import (
 from tailrace.scheduler.explain import explain
 from tailrace.scheduler.restoring import restore, watch_again
 from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, Restored
-from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State
+from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import NEVER, Alarm
 
 

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 
 from tailrace.scheduler import fleet
+from tailrace.scheduler.attempt import Attempt, Trial
 from tailrace.scheduler.decisions import PauseBag, Remember
 from tailrace.scheduler.events import Ended, Measured
 from tailrace.scheduler.rows import BagPhase, Failure
-from tailrace.scheduler.state import Attempt, Bag, Host, State, Trial
+from tailrace.scheduler.state import Bag, Host, State
 from tailrace.scheduler.timers import Alarm
 
 UNTRIED = Trial(0, 0)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import admission, brakes, doubts, fleet, money, units
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import Assign, Close, Drop, Remember, Reopen, Settle
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.rows import BagPhase
-from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+from tailrace.scheduler.state import Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
 SUCCEEDED, TIMEOUT = Outcome.SUCCEEDED, Alarm.TIMEOUT  # looked up for every task

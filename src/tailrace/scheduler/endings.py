@@ -7,9 +7,10 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
 from tailrace.scheduler import blame, brakes, dispatch, leases, money
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Close
 from tailrace.scheduler.events import Ended
-from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 SUCCEEDED, CANCELLED = Outcome.SUCCEEDED, Outcome.CANCELLED  # looked up for every attempt
 RAN = (SUCCEEDED, Outcome.OVER_LIMIT, Outcome.EXPIRED)  # the host can run this bag's tasks

@@ -7,9 +7,10 @@ from tailrace.bag.needs import describe, describe_one, lacking, less
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
 from tailrace.scheduler import brakes, doubts, fleet, lifetimes, money, others, progress
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import BagPhase
-from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 MOST_HOSTS = 20
 FULL = "full"

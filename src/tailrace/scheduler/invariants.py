@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tailrace.scheduler import fleet, money
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import BagPhase
-from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State
+from tailrace.scheduler.state import ENDED, Bag, Host, State
 
 
 class Broken(AssertionError):

@@ -11,10 +11,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tailrace.pools.terms import Billing, Pays
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import LeaseRow
-from tailrace.scheduler.state import ENDLESS, Attempt, Bag, Host, State
+from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 
 
 def cost_until(row: LeaseRow, until_us: int) -> int:

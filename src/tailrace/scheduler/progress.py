@@ -10,8 +10,9 @@ import msgspec
 
 from tailrace.knowledge.progress import Reached
 from tailrace.quantities import SECOND, show_duration
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.events import Progress
-from tailrace.scheduler.state import Attempt, Bag, State
+from tailrace.scheduler.state import Bag, State
 
 
 class Halfway(msgspec.Struct, frozen=True):

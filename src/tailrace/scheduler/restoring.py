@@ -15,9 +15,10 @@ from tailrace.scheduler import (
     strategies,
     units,
 )
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import AttemptRow, BagPhase, HostRow, LeaseRow, Restored
-from tailrace.scheduler.state import ENDED, Attempt, Bag, Host, State, Trouble
+from tailrace.scheduler.state import ENDED, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
 

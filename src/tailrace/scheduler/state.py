@@ -6,16 +6,15 @@ from array import array
 from collections import deque
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from tailrace.bag.needs import Amounts
 from tailrace.bag.order import Listed, Order, joined, order_of
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Limits, Terms
-from tailrace.knowledge.progress import Reached
 from tailrace.knowledge.runtimes import RunTimes
 from tailrace.pools.terms import Pool
+from tailrace.scheduler.attempt import Attempt, Trial
 from tailrace.scheduler.bits import AllBits, Bits
 from tailrace.scheduler.decisions import AnyDecision
 from tailrace.scheduler.fresh import Fresh, Scattered, fresh
@@ -30,26 +29,6 @@ if TYPE_CHECKING:
 ENDLESS = 1 << 62
 RUNNING = BagPhase.RUNNING
 ENDED = (BagPhase.FINISHED, BagPhase.CANCELLED)
-
-
-class Attempt(msgspec.Struct, eq=False, gc=False):
-    """A live attempt: sent, and not yet known to have ended."""
-
-    attempt: int
-    bag: int
-    index: int
-    host: str
-    sent_us: int
-    needs: dict[str, int] | None = None  # when they are more than the bag's
-    ahead: bool = False  # sent beyond what its host could run at once, to wait there
-    timeout_us: int | None = None
-    expired: bool = False  # another may be sent; a result of this one still counts
-    dropping: Outcome | None = None  # how its end will be booked
-    reached: Reached | None = None  # how far it is, if its task tells
-    unreadable: str = ""  # why the last that it told is not understood
-    lease: int = 0  # to which its result is billed; 0: to none
-    most: int = 0  # micro-units that its result can cost
-    currency: str = ""  # of those
 
 
 class Trouble:
@@ -93,13 +72,6 @@ class Trouble:
     def failed_on(self) -> tuple[str, ...]:
         """The hosts where it failed, as long as the blame is open."""
         return tuple(sorted(dict.fromkeys(failure.host for failure in self.unsettled)))
-
-
-class Trial(msgspec.Struct):
-    """A bag's first task on a new kind of host; the others wait for it, but not for long."""
-
-    attempt: int
-    since_us: int
 
 
 class Doubt:

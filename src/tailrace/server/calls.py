@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 
-from tailrace.scheduler.state import Attempt
+from tailrace.scheduler.attempt import Attempt
 from tailrace.server.protocol import WorkRequest
 
 SECOND_US = 1_000_000

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import AnyDecision
 from tailrace.scheduler.events import (
@@ -34,7 +35,6 @@ from tailrace.scheduler.events import (
 )
 from tailrace.scheduler.journal import Page
 from tailrace.scheduler.leases import STANDING
-from tailrace.scheduler.state import Attempt
 from tailrace.server.batch import Batch, MoreTasks, New
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger

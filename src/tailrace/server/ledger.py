@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from tailrace.bag.outcome import Outcome
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import (
     Acquire,
     AnyDecision,
@@ -27,7 +28,7 @@ from tailrace.scheduler.decisions import (
 from tailrace.scheduler.events import AnyEvent, Ended
 from tailrace.scheduler.journal import Page, encode_page
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
-from tailrace.scheduler.state import Attempt, State
+from tailrace.scheduler.state import State
 from tailrace.server.batch import Batch, New
 from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult

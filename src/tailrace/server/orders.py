@@ -10,7 +10,8 @@ import msgspec
 from tailrace.bag import then
 from tailrace.bag.task import Input, Task
 from tailrace.pools.terms import Pool, is_below
-from tailrace.scheduler.state import Attempt, State
+from tailrace.scheduler.attempt import Attempt
+from tailrace.scheduler.state import State
 from tailrace.server.protocol import Start, WorkResult
 
 SMALL = 64 * 1024  # an input up to this size goes along with the order to start

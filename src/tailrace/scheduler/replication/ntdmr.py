@@ -15,9 +15,10 @@ from collections import deque
 
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import dispatch, fleet, others
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.replication.replication import Replication
-from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+from tailrace.scheduler.state import Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
 SECOND_US = 1_000_000

@@ -7,7 +7,8 @@ so that a restart loses nothing. This one wants nothing beyond what the bag itse
 
 from __future__ import annotations
 
-from tailrace.scheduler.state import Attempt, Bag, Host, State, Trouble
+from tailrace.scheduler.attempt import Attempt
+from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 
 class Replication:

@@ -6,8 +6,9 @@ on one host, and never more than `most` at once (da Silva, Cirne, Brasileiro 200
 
 from __future__ import annotations
 
+from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.replication.replication import Replication
-from tailrace.scheduler.state import Attempt, Bag, Host, State
+from tailrace.scheduler.state import Bag, Host, State
 
 
 class WorkQueueWithReplication(Replication):
