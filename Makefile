@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Debian packages that some tests use; without one, its tests skip and name it.
 DEBIAN := pypy3 parallel chromium povray hmmer postgresql python3-simgrid slurm-wlm munge openssh-server nftables iproute2
 
-.PHONY: demo install test test-all lint types unit soak bench studies clean
+.PHONY: demo install test test-all test-compiled lint types unit soak bench studies clean
 
 demo: $(VENV)/installed
 	$(BIN)/tailrace demo --folder demo
@@ -39,6 +39,15 @@ unit: $(VENV)/dev
 test-all:
 	apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEBIAN) >/dev/null
 	$(MAKE) test
+
+# The brain and the virtual world once more, compiled, in an environment of its own: ten minutes.
+COMPILED_TESTS := tests/scheduler tests/knowledge tests/simulation tests/faults
+test-compiled:
+	folder=$$(mktemp -d) && trap "rm -rf $$folder" EXIT && $(PYTHON) -m venv $$folder && \
+	TAILRACE_COMPILE=1 $$folder/bin/pip install --quiet --disable-pip-version-check \
+	    -c constraints.txt '.[dev]' && \
+	$$folder/bin/tailrace --version | grep compiled && \
+	$$folder/bin/python -m pytest --numprocesses auto --dist loadfile $(COMPILED_TESTS)
 
 # 20,000 seeds of simulated faults; about an hour.
 soak: $(VENV)/dev

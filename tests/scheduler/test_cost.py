@@ -6,11 +6,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+import pytest
+
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Strategy
+from tailrace.cli.version import compiled
 from tailrace.pools.terms import Pool
 
 from .stage import Stage
+
+pytestmark = pytest.mark.skipif(compiled(), reason="compiled modules tell a tracer nothing")
 
 
 def calls(work: Callable[[], object]) -> int:

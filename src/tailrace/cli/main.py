@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 import tailrace
+from tailrace.cli.version import version
 from tailrace.errors import Exit, TailraceError
 
 # command, a module of tailrace.cli.commands: what it does
@@ -87,7 +88,7 @@ def _unknown(name: str) -> None:
 
 
 @click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(tailrace.__version__, message="tailrace %(version)s")
+@click.version_option(tailrace.__version__, message=version())
 def tailrace_command() -> None:
     """Run bags of tasks on every machine you can get, inside your budget.
 
