@@ -1,6 +1,7 @@
 """The virtual world: events a second, a million tasks, the thesis's runs, SimPy and SimGrid.
 
-An event is one call of the scheduler's `handle`, with everything the world does around it.
+An event is one call of the scheduler's `handle`, with everything the world does around it. Where a
+compiler is, the figures are those of both forms: pure Python, and compiled (TAILRACE_COMPILE).
 """
 
 from __future__ import annotations
@@ -12,13 +13,12 @@ from pathlib import Path
 from random import Random
 
 from studies.others import ours, simgrid_call, simpy_model
-from studies.runs import Runs
 
+from benchmarks import form
 from benchmarks.bench import Bench
 from benchmarks.figure import Bar, Figure, alternating, at_least, below, ratios
-from tailrace.simulation.reading import load_scenario
+from benchmarks.form import Form
 from tailrace.simulation.scenario import Scenario
-from tailrace.simulation.statistics import figures
 from tailrace.simulation.world import World
 
 HERE = Path(__file__).parent / "scenarios"
@@ -26,57 +26,62 @@ STRATEGIES = ("fcfs", "ntdmr")
 WORKERS = tuple(0.5 + k / 10 for k in range(20))
 TASKS = 20_000
 CHECKPOINTS = 'bags.jobs.checkpoint={ every = "30m", pause = "2s", size = "10 MB" }'
+TRACED = (("fcfs",), ("ntdmr",), ("chapter4", CHECKPOINTS))
 
 
 def measure(bench: Bench) -> None:
-    _tell_events(bench)
-    _tell_thesis(bench)
+    forms = _forms(bench)
+    _tell_events(bench, forms)
+    _tell_thesis(bench, forms)
     _tell_others(bench)
-    _tell_million(bench)
+    _tell_million(bench, forms)
 
 
-def _tell_events(bench: Bench) -> None:
-    ways = {name: partial(_events_per_s, load_scenario(HERE / f"{name}.toml"))
-            for name in STRATEGIES}  # fmt: skip
-    for name, rates in alternating(bench.repetitions, ways).items():
-        _figure(bench, f"events, {name}", "handle calls/s", rates, at_least(100_000))
+def _forms(bench: Bench) -> list[Form]:
+    """The compiled one only if it decides as the pure one does."""
+    pure, compiled = form.pure(), form.compiled(bench.folder())
+    if isinstance(compiled, str):
+        bench.skip("the compiled form", compiled)
+        return [pure]
+    for name, *settings in TRACED:
+        trace, other = (one.trace(_file(name), *settings) for one in (pure, compiled))
+        if trace != other:
+            raise SystemExit(f"{name}: the traces differ, {trace} and compiled {other}")
+        bench.say(f"trace of {name}: {trace}, the same compiled")
+    return [pure, compiled]
 
 
-def _events_per_s(scenario: Scenario) -> float:
-    world = World(scenario, 0)
-    began, before = time.perf_counter(), world.told
-    world.run()
-    return (world.told - before) / (time.perf_counter() - began)
+def _file(name: str) -> str:
+    return str(HERE / f"{name}.toml")
 
 
-def _tell_thesis(bench: Bench) -> None:
-    """With the drawing of lengths and the reckoning of the figures: what a user waits for."""
-    grid, scenarios = str(HERE / "chapter4.toml"), Runs()
-    runs: dict[str, tuple[Scenario, Bar]] = {
-        "chapter 3: 10 machines, 5 weeks": (scenarios.scenario("availability.toml", ()), below(1)),
-        "chapter 4: 128 machines, 7 days, 7,000 jobs": (scenarios.scenario(grid, ()), below(3)),
-        "the same with checkpoints of 10 MB every half hour": (
-            scenarios.scenario(grid, [CHECKPOINTS]), below(3),
-        ),
-    }  # fmt: skip
-    ways = {what: partial(_seconds, scenario) for what, (scenario, _) in runs.items()}
-    for what, values in alternating(bench.repetitions, ways).items():
-        _figure(bench, what, "s", values, runs[what][1])
+def _tell_events(bench: Bench, forms: list[Form]) -> None:
+    ways = {f"events, {name}{one.mark}": partial(one.measured, "events_per_s", _file(name))
+            for name in STRATEGIES for one in forms}  # fmt: skip
+    for what, rates in alternating(bench.repetitions, ways).items():
+        _figure(bench, what, "handle calls/s", rates, at_least(100_000))
 
 
-def _seconds(scenario: Scenario) -> float:
-    began = time.perf_counter()
-    world = World(scenario, 0)
-    world.run()
-    figures(world)
-    return time.perf_counter() - began
+def _tell_thesis(bench: Bench, forms: list[Form]) -> None:
+    grid = _file("chapter4")
+    runs: dict[str, tuple[tuple[str, ...], Bar]] = {
+        "chapter 3: 10 machines, 5 weeks": (("availability.toml",), below(1)),
+        "chapter 4: 128 machines, 7 days, 7,000 jobs": ((grid,), below(3)),
+        "the same with checkpoints of 10 MB every half hour": ((grid, CHECKPOINTS), below(3)),
+    }
+    ways = {what + one.mark: partial(one.measured, "seconds", *run)
+            for what, (run, _) in runs.items() for one in forms}  # fmt: skip
+    values = alternating(bench.repetitions, ways)
+    for what, (_, bar) in runs.items():
+        for one in forms:
+            _figure(bench, what + one.mark, "s", values[what + one.mark], bar)
 
 
-def _tell_million(bench: Bench) -> None:
-    scenario = load_scenario(HERE / "million.toml")
-    repetitions = 1 if bench.quick else bench.repetitions
-    values = [_seconds(scenario) for _ in range(repetitions)]
-    _figure(bench, "one million tasks on 1,000 failing machines", "s", values, below(60))
+def _tell_million(bench: Bench, forms: list[Form]) -> None:
+    what = "one million tasks on 1,000 failing machines"
+    ways = {what + one.mark: partial(one.measured, "seconds", _file("million")) for one in forms}
+    for name, values in alternating(1 if bench.quick else bench.repetitions, ways).items():
+        _figure(bench, name, "s", values, below(60))
 
 
 def _tell_others(bench: Bench) -> None:
