@@ -23,3 +23,8 @@ def test_promises_hold_through_all_faults(first, workers):
     told = workers.map(try_one, range(first, first + CHUNK), chunksize=5)
     broken = [f"seed {seed}: {text}" for seed, text in told if isinstance(text, str)]
     assert not broken, "\n".join(broken)
+
+
+def test_what_is_added_while_its_cancellation_waits_for_the_disk():
+    """Found by the soak: the content of a bag grew, and the scheduler did not take the tasks."""
+    assert not isinstance(try_one(6090)[1], str)

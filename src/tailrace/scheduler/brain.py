@@ -179,8 +179,7 @@ def bag_changed(state: State, event: BagChanged) -> None:
 
 def grow(state: State, bag: Bag, more: More) -> None:
     """One that is finished runs again; one that was stopped in any other way stays so."""
-    whole = bag.terms.count == more.before and bag.arrived is None and not bag.terms.last
-    if not whole or more.count < 1 or bag.phase is BagPhase.CANCELLED:
+    if more.count < 1 or not bag.may_grow(more.before):
         return
     bag.grow(more.count, more.permutation)
     if bag.phase is BagPhase.FINISHED:

@@ -208,6 +208,11 @@ class Bag:
         self.requeue = Requeue()
         self.trials.clear()
 
+    def may_grow(self, before: int) -> bool:
+        """Who numbered the new tasks saw so many; and what is given up gets no more."""
+        whole = self.terms.count == before and self.arrived is None and not self.terms.last
+        return whole and self.phase is not BagPhase.CANCELLED
+
     def grow(self, more: int, permutation: bytes | None) -> None:
         """Its tasks keep their numbers, and their order; the new ones come behind."""
         self.take_out()

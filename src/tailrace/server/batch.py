@@ -47,6 +47,12 @@ class MoreTasks(msgspec.Struct, frozen=True):
         bag = state.bags.get(self.bag)
         return bag is None or bag.terms.count != self.before
 
+    def fits(self, state: State) -> bool:
+        """Else the scheduler does not take them, and nothing of them may be stored: others came
+        first, or the bag was cancelled since they were numbered."""
+        bag = state.bags.get(self.bag)
+        return bag is not None and bag.may_grow(self.before)
+
 
 New = NewBag | MoreTasks
 

@@ -151,8 +151,8 @@ class Desk:
         events, self._events = self._events, []
         for event, new in events:
             if new is not None:
-                if isinstance(new, MoreTasks) and new.is_in(self.scheduler.state):
-                    continue  # others came first: these were numbered in vain
+                if isinstance(new, MoreTasks) and not new.fits(self.scheduler.state):
+                    continue  # these were numbered in vain
                 ledger.new_bag(new)
             self._handle(event, now)
         calls, self._waiting = self._waiting, []

@@ -361,8 +361,13 @@ class Api:
             found = await asyncio.to_thread(self._enlarging, number, call.body)
             if found.event is not None:
                 await self._tell(found.event, found.more)
+                self._see_added(found.told)
                 log.info("%d tasks added to bag %d by %s", found.told.added, number, call.who)
         return found.told
+
+    def _see_added(self, told: Enlarged) -> None:
+        if self._facts(told.bag).count < told.count:
+            raise BadInput(f"bag {told.bag} was changed meanwhile: nothing is added")
 
     def _enlarging(self, number: int, asked: Addition) -> Enlarging:
         """In a thread of its own, and so with a link of its own."""
