@@ -272,3 +272,12 @@ def test_storage_takes_what_fits() -> None:
     with pytest.raises(ValueError, match="only 40 are stored"):
         storage.remove(41)
     assert Storage().store(10**18) and Storage().free is None
+
+
+def test_an_end_that_is_half_a_microsecond_away_is_not_forgotten() -> None:
+    """By the last digit of a clock it was not due yet, and nothing came to look again."""
+    lan = Link("lan", 3_000_000, 1_000)
+    own = [Link(str(n), 1_000_000, 1_000, is_private=True) for n in range(3)]
+    plan = [*[(0, 1, 1)] * 4, (0, 2, 0), (S, 1, 2), (2 * S, 1, 1), (3 * S, 1, 1)]
+    there = arrivals(*[(at, size * 1e6, Route([lan, own[n]])) for at, size, n in plan])
+    assert there[4] == pytest.approx(4_125_810, abs=1)
