@@ -28,3 +28,8 @@ def test_promises_hold_through_all_faults(first, workers):
 def test_what_is_added_while_its_cancellation_waits_for_the_disk():
     """Found by the soak: the content of a bag grew, and the scheduler did not take the tasks."""
     assert not isinstance(try_one(6090)[1], str)
+
+
+def test_what_succeeded_before_is_counted_once_when_it_is_told_again():
+    """Found by the soak: a dropped attempt of a task that was tried again told its success twice."""
+    assert not isinstance(try_one(12054)[1], str)

@@ -245,8 +245,13 @@ class Desk:
                 continue
             if result.outcome is Outcome.SUCCEEDED:
                 result = self._arrived(known[0], known[1], result)
-            self._ledger.reported(result)
+            self._ledger.reported(result, again=self._had_succeeded(result))
             self._handle(_ended(known, result), now)
+
+    def _had_succeeded(self, result: WorkResult) -> bool:
+        """Its report came before: then this is late, and so it is seldom looked up."""
+        late = result.attempt not in self.scheduler.state.attempts
+        return late and self._store.has_succeeded(result.attempt)
 
     def _vetted(self, result: WorkResult, pool: str) -> WorkResult:
         """Who unpickles runs whatever its maker put in: only some are believed. That is our rule,

@@ -99,6 +99,7 @@ class Ledger:
         self._page = opening or Page()
         self._troubles: dict[tuple[int, int], TaskRow | None] = {}
         self._closed: dict[int, None] = {}
+        self._counted: dict[int, None] = {}  # attempts whose success is in `work`, or was before
         self._reports: dict[int, WorkResult] = {}
         self._settled: dict[int, list[tuple[int, str]]] = {}
         self._failures: dict[int, list[tuple[int, str, str]]] = {}
@@ -115,8 +116,11 @@ class Ledger:
         """This call is told to start something: every earlier one is old, also after a restart."""
         self._batch.answered.append((seq, host))
 
-    def reported(self, result: WorkResult) -> None:
+    def reported(self, result: WorkResult, *, again: bool = False) -> None:
+        """`again`: its success was counted when it came first."""
         self._reports[result.attempt] = result
+        if again:
+            self._counted[result.attempt] = None
 
     def published(self, attempt: int) -> None:
         self._published.append(attempt)
@@ -209,7 +213,9 @@ class Ledger:
         """Nothing but its own report makes an attempt succeed."""
         told = self._event
         assert isinstance(told, Ended) and told.attempt == end.attempt
-        self._work.succeeded(told.bag, told.host)
+        if end.attempt not in self._counted:
+            self._counted[end.attempt] = None
+            self._work.succeeded(told.bag, told.host)
 
     def _note_late_reports(self) -> None:
         """What came after its attempt was closed, or second, changes nothing but is kept."""

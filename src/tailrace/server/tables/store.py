@@ -128,6 +128,10 @@ class Store:
         ).fetchone()
         return found if found is None else (found[0], found[1], found[2])
 
+    def has_succeeded(self, number: int) -> bool:
+        query = "SELECT count(*) FROM attempts WHERE attempt = ? AND outcome = 'succeeded'"
+        return bool(self._one(query, (number,)))
+
     def has_result(self, bag: int, index: int) -> bool:
         query = "SELECT count(*) FROM results WHERE bag = ? AND idx = ?"
         return bool(self._one(query, (bag, index)))
