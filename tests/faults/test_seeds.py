@@ -31,5 +31,5 @@ def test_what_is_added_while_its_cancellation_waits_for_the_disk():
 
 
 def test_what_succeeded_before_is_counted_once_when_it_is_told_again():
-    """Found by the soak: a dropped attempt of a task that was tried again told its success twice."""
+    """Found by the soak: a dropped attempt of a task that is tried again told its success twice."""
     assert not isinstance(try_one(12054)[1], str)
