@@ -18,8 +18,8 @@ from tailrace.bag.bagfile import load_bag_file
 from tailrace.cli.servers.calling import call
 from tailrace.cli.servers.sending import send
 from tailrace.server.records.reading import BagFacts
+from tailrace.server.submission import Submission, Submitted
 from tailrace.server.tables.lock import Owner
-from tailrace.server.web.submission import Submission, Submitted
 from tailrace.worker.blobs import chunks, describe
 from tailrace.worker.joining import Join, parse
 from tailrace.worker.zipped import write

@@ -20,8 +20,8 @@ from tailrace.errors import BadInput, StoreError
 from tailrace.scheduler.events import AnyEvent, BagSubmitted
 from tailrace.server import world as product
 from tailrace.server.batch import New, NewBag
+from tailrace.server.enlarging import enlarge
 from tailrace.server.protocol import WorkReply, decode_request
-from tailrace.server.web.enlarging import enlarge
 
 from .driver import Driver
 from .loop import Loop

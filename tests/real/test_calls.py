@@ -15,8 +15,8 @@ from tailrace.errors import BadInput
 from tailrace.server.people.principals import Kind, Principal
 from tailrace.server.records import reading
 from tailrace.server.records.reading import FeedItem
+from tailrace.server.submission import Submission, checked
 from tailrace.server.web import answering
-from tailrace.server.web.submission import Submission, checked
 
 
 def test_a_server_elsewhere_makes_the_calls(

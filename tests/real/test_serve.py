@@ -18,8 +18,8 @@ from tailrace.cli.commands import watch
 from tailrace.errors import BadInput
 from tailrace.server.people.principals import Kind, Principal
 from tailrace.server.people.secretfile import keep
+from tailrace.server.submission import Submission, checked
 from tailrace.server.tables.lock import alive
-from tailrace.server.web.submission import Submission, checked
 from tailrace.worker.joining import Join, parse
 from tailrace.worker.pinned import WrongCertificate
 

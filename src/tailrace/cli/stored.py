@@ -24,7 +24,7 @@ from tailrace.server.tables.lock import Owner
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
-    from tailrace.server.web.enlarging import Enlarged
+    from tailrace.server.enlarging import Enlarged
 
 
 class Stored(StoreReader):

@@ -14,9 +14,9 @@ from tailrace.cli.servers.handing import patiently
 from tailrace.errors import ServerError, TailraceError
 from tailrace.python.answers import Answers
 from tailrace.scheduler.events import Change
+from tailrace.server.submission import Submission
 from tailrace.server.tables.lock import Owner
 from tailrace.server.web.answering import Answered
-from tailrace.server.web.submission import Submission
 
 log = logging.getLogger("tailrace")
 WAIT_S = 25.0

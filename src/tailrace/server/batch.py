@@ -8,9 +8,16 @@ from typing import Any
 import msgspec
 
 from tailrace.scheduler.state import State
-from tailrace.server.web.routes import Key
 
 Row = tuple[Any, ...]
+
+
+class Key(msgspec.Struct, frozen=True):
+    """Under which something is handed in, so that it can be repeated."""
+
+    who: str
+    key: str
+    hash: str  # of all that was sent
 
 
 class NewBag(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from tailrace.cli.hints import hint
 from tailrace.cli.servers.reached import reached, server_option
 from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
-from tailrace.server.web.enlarging import Enlarged
+from tailrace.server.enlarging import Enlarged
 
 
 class Adding(click.Command):

@@ -15,7 +15,7 @@ from tailrace.worker.pinned import connect, seconds
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
-    from tailrace.server.web.enlarging import Enlarged
+    from tailrace.server.enlarging import Enlarged
 
 PATIENCE_S = 30.0
 
@@ -77,7 +77,7 @@ class Asked:
         call(self.owner, "POST", f"/api/v1/bags/{number}/change", body)
 
     def add(self, number: int, asked: Addition) -> Enlarged:
-        from tailrace.server.web.enlarging import Enlarged
+        from tailrace.server.enlarging import Enlarged
 
         path = f"/api/v1/bags/{number}/add"
         found: Enlarged = call(self.owner, "POST", path, asked, Enlarged)

@@ -12,7 +12,7 @@ from tailrace.server.tables import lock
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
-    from tailrace.server.web.enlarging import Enlarged
+    from tailrace.server.enlarging import Enlarged
 
 
 def change(
@@ -35,8 +35,8 @@ def add(folder: Path, bag: int, asked: Addition) -> tuple[Enlarged, bool]:
     owner = lock.alive(folder)
     if owner is not None:
         return Asked(owner).add(bag, asked), True
+    from tailrace.server.enlarging import enlarge
     from tailrace.server.offline import Offline
-    from tailrace.server.web.enlarging import enlarge
 
     with Offline(folder) as store:
         found = enlarge(store.link, bag, asked)

@@ -13,8 +13,8 @@ import click
 from tailrace.cli.servers.calling import Busy, Lost, call
 from tailrace.errors import ServerError
 from tailrace.quantities import show_duration
+from tailrace.server.submission import Submission, Submitted
 from tailrace.server.tables.lock import Owner
-from tailrace.server.web.submission import Submission, Submitted
 
 PATIENCE_S = 120.0
 FIRST_S, LONGEST_S = 0.5, 15.0  # between two calls

@@ -18,7 +18,7 @@ from tailrace.server.web.api import PAGE, ResultTold
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
-    from tailrace.server.web.enlarging import Enlarged
+    from tailrace.server.enlarging import Enlarged
 
 
 class Remote:

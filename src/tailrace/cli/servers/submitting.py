@@ -16,9 +16,9 @@ from tailrace.cli.servers.sending import Sent, send
 from tailrace.errors import BadInput
 from tailrace.quantities import show_size
 from tailrace.report.words import count
+from tailrace.server.submission import MOST_BODY, Submission, Submitted
 from tailrace.server.tables import lock
 from tailrace.server.tables.lock import Owner
-from tailrace.server.web.submission import MOST_BODY, Submission, Submitted
 
 
 def server(flag: str | None) -> Owner:

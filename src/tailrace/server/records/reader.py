@@ -29,7 +29,7 @@ from tailrace.server.tables.lock import Owner
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
-    from tailrace.server.web.enlarging import Enlarged
+    from tailrace.server.enlarging import Enlarged
 
 
 class Details(msgspec.Struct, frozen=True):

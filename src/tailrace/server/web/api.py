@@ -20,6 +20,7 @@ from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.progress import Halfway
 from tailrace.server.batch import New, NewBag
+from tailrace.server.enlarging import Enlarged, Enlarging, enlarge
 from tailrace.server.files.blobs import of_user
 from tailrace.server.files.sweeping import Sweeper
 from tailrace.server.people.neighbours import Neighbours
@@ -30,14 +31,13 @@ from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest, en
 from tailrace.server.records import reading
 from tailrace.server.records.reader import Details, Failed, HostTold, StoreReader, TaskFacts
 from tailrace.server.records.reading import BagFacts, FeedItem
+from tailrace.server.submission import MOST_BODY, Submission, Submitted, checked
 from tailrace.server.web.answering import Answered, answered
-from tailrace.server.web.enlarging import Enlarged, Enlarging, enlarge
 from tailrace.server.web.metrics import metrics
 from tailrace.server.web.openapi import description
 from tailrace.server.web.repeats import Repeats
 from tailrace.server.web.routes import Call, Plain, Refused, Route, Routes
 from tailrace.server.web.storeroom import Storeroom
-from tailrace.server.web.submission import MOST_BODY, Submission, Submitted, checked
 from tailrace.server.world import World
 
 log = logging.getLogger("tailrace.server")

@@ -6,11 +6,12 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable
 
+from tailrace.server.batch import Key
 from tailrace.server.people.principals import Principal
 from tailrace.server.records import reading
+from tailrace.server.submission import Submitted
 from tailrace.server.tables.link import Link
-from tailrace.server.web.routes import MOST_KEY, Key, Refused
-from tailrace.server.web.submission import Submitted
+from tailrace.server.web.routes import MOST_KEY, Refused
 
 OTHERWISE = "this Idempotency-Key was used before, for something else"
 

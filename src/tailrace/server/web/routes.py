@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from tailrace.server.batch import Key
 from tailrace.server.people.principals import Principal, Who
 from tailrace.worker.blobs import is_digest
 
@@ -27,14 +28,6 @@ class Call(NamedTuple):
     query: Any
     body: Any
     key: Key | None = None  # of a route that is `keyed`, where the caller sent one
-
-
-class Key(msgspec.Struct, frozen=True):
-    """Under which something is handed in, so that it can be repeated."""
-
-    who: str
-    key: str
-    hash: str  # of all that was sent
 
 
 class Plain(NamedTuple):

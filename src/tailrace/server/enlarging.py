@@ -14,8 +14,8 @@ from tailrace.scheduler.events import BagChanged, Change, More
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.batch import MoreTasks
 from tailrace.server.records import reading
+from tailrace.server.submission import check_numbers, check_rows
 from tailrace.server.tables.link import Link
-from tailrace.server.web.submission import check_numbers, check_rows
 
 
 class Enlarged(msgspec.Struct, frozen=True):
