@@ -11,6 +11,7 @@ from tests.cli.conftest import ask, tailrace
 READERS = (["status"], ["status", "1"], ["results", "--json"], ["logs", "0"], ["hosts"],
            ["explain"], ["report"], ["replay"], ["watch"])  # fmt: skip
 CHANGERS = (["retry"], ["cancel", "--yes"])
+RUNNERS = (["resume"], ["run", "--again", "--", "echo", "{}", ":::", "new"])
 
 
 def changed(folder: Path, statement: str) -> None:
@@ -34,7 +35,7 @@ def test_a_file_that_is_no_store_is_told(copied: Path, words: list[str]) -> None
     assert told.code == 6 and "cannot be read as a store" in told.err and "copy" in told.err
 
 
-@pytest.mark.parametrize("words", READERS, ids=" ".join)
+@pytest.mark.parametrize("words", [*READERS, *RUNNERS], ids=" ".join)
 def test_a_damaged_page_is_told(copied: Path, words: list[str]) -> None:
     path = copied / ".tailrace" / "store.db"
     data = bytearray(path.read_bytes())

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from tailrace.cli import place
 from tailrace.cli.servers.calling import Asked
@@ -19,7 +16,7 @@ from tailrace.server.records import reading
 from tailrace.server.records.reader import About, StoreReader
 from tailrace.server.records.reading import FeedItem
 from tailrace.server.tables import lock
-from tailrace.server.tables.link import Link, Rejected, Trouble
+from tailrace.server.tables.link import Link, Trouble
 from tailrace.server.tables.lock import Owner
 
 if TYPE_CHECKING:
@@ -78,7 +75,7 @@ def stored(run: Path | None = None) -> Iterator[Stored]:
     link = reading.open_store(folder)
     try:
         yield Stored(folder, link, lock.alive(folder))
-    except (sqlite3.DatabaseError, Trouble, Rejected, msgspec.MsgspecError) as error:
+    except (*reading.UNREADABLE, Trouble) as error:
         raise reading.damaged(folder, error) from error
     finally:
         link.close()

@@ -12,6 +12,7 @@ from tailrace.server.files.sweeping import Sweeper
 from tailrace.server.pools.command_pool import AnyPool
 from tailrace.server.pools.local_pool import LocalPool
 from tailrace.server.pools.site import Site
+from tailrace.server.records.reading import UNREADABLE, damaged
 from tailrace.server.tables.lock import Owner
 from tailrace.server.web.app import App
 from tailrace.server.web.door import Door
@@ -50,8 +51,10 @@ class Serving:
             self.world = World(
                 folder, terms, check=check, journal=journal, store=store, parts=parts
             )
-        except BaseException:
+        except BaseException as error:
             self._sock.close()
+            if isinstance(error, UNREADABLE):
+                raise damaged(folder, error) from error
             raise
         port = self._sock.getsockname()[1]
         self.here, self.elsewhere = door.here(port), door.elsewhere(port)

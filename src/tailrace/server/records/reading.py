@@ -114,6 +114,10 @@ def _open(path: Path) -> sqlite3.Connection:
     return link
 
 
+#: What comes of a file that is damaged, or of rows that are.
+UNREADABLE = (sqlite3.DatabaseError, Rejected, msgspec.MsgspecError)
+
+
 def damaged(folder: Path, error: Exception) -> StoreError:
     place = store_of(folder)
     if isinstance(place, str):
