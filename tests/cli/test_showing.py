@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import shutil
 import subprocess
 import sys
@@ -239,9 +240,6 @@ def test_commands_find_the_store_from_below_and_refuse_where_there_is_none(
 
 
 def test_a_reader_that_goes_away_is_no_error(swept: Path) -> None:
-    import subprocess
-    import sys
-
     line = f"{sys.executable} -m tailrace.cli.main results --json | head -c 1"
     done = subprocess.run(line, shell=True, cwd=swept, capture_output=True, text=True)
     assert done.stdout == "[" and done.stderr == ""
@@ -288,3 +286,15 @@ def test_a_run_whose_streams_are_closed(tmp_path: Path, closed: str) -> None:
     assert done.returncode == 0
     rows = ask(tmp_path, "results", "--json").json
     assert [row["outcome"] for row in rows] == ["succeeded"] * 2
+
+
+@pytest.mark.parametrize("more", ["", " --json"])
+def test_a_run_whose_reader_has_gone_tells_by_its_exit_code(tmp_path: Path, more: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    line = f"{sys.executable} -m tailrace.cli.main run{more} -- 'exit {{}}' ::: 0 1"
+    done = subprocess.run(
+        line, shell=True, cwd=tmp_path, env=clean_environment({}), stdout=writing, timeout=60
+    )
+    os.close(writing)
+    assert done.returncode == 1

@@ -12,6 +12,7 @@ import click
 
 from tailrace.cli import place
 from tailrace.cli.here.running import Ended
+from tailrace.cli.here.terminals import STDERR, STDOUT, hush
 from tailrace.cli.hints import at_hand, hint, program
 from tailrace.cli.screen import plain
 from tailrace.errors import Exit
@@ -45,7 +46,7 @@ class Ending:
         else:
             self._tell_summary(ended)
         for text in ended.unpublished:
-            click.echo(f"tailrace: {at_hand(text)}", err=True)
+            _print(f"tailrace: {at_hand(text)}", err=True)
 
     def _tell_summary(self, ended: Ended) -> None:
         if self._quiet:
@@ -53,15 +54,15 @@ class Ending:
             self._drawn(ended)
             return
         for text in summary(ended, self._folder):
-            click.echo(text)
+            _print(text)
         which = "" if ended.alone else f" {ended.facts.bag}"
-        click.echo(f"  report:  {self._drawn(ended) or hint(f'report{which}', self._folder)}")
+        _print(f"  report:  {self._drawn(ended) or hint(f'report{which}', self._folder)}")
 
     def _tell_trouble(self, ended: Ended) -> None:
         if ended.code in (Exit.OK, Exit.SOME_FAILED):
             return
         for text in (_headline(ended), *_stopped(ended, self._folder)):
-            click.echo(f"tailrace: {text}", err=True)
+            _print(f"tailrace: {text}", err=True)
 
     def _drawn(self, ended: Ended) -> Path | None:
         """A run whose report cannot be written has run all the same."""
@@ -84,6 +85,14 @@ class Ending:
             return self._report
         looks = not (self._quiet or self._as_json)
         return ended.took_s >= REPORT_AFTER_S and looks and ended.facts.phase != BagPhase.PAUSED
+
+
+def _print(text: str, *, err: bool = False) -> None:
+    """Nobody may be left to read it: how the tasks went, the exit code tells all the same."""
+    try:
+        click.echo(text, err=err)
+    except BrokenPipeError:
+        hush(STDERR if err else STDOUT)
 
 
 @contextmanager
@@ -123,7 +132,7 @@ def _tell_json(ended: Ended, report: Path | None) -> None:
 
     facts = msgspec.to_builtins(ended.facts)
     facts |= {"exit": int(ended.code), "report": None if report is None else str(report)}
-    click.echo(msgspec.json.encode(facts).decode())
+    _print(msgspec.json.encode(facts).decode())
 
 
 def summary(ended: Ended, runs: Path) -> list[str]:
