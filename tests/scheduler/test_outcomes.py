@@ -156,10 +156,10 @@ def test_a_limit_that_may_not_grow_costs_a_retry() -> None:
     stage = Stage()
     stage.host("a")
     bag = stage.submit(1, limits=Limits(time_us=SECOND), retries=Retries(over_limit=1))
-    for _ in range(2):
+    for why in ("first attempt", "again: over limit (its time limit) on a"):
         (one,) = stage.offer("a")
-        assert one.limits is None
-        stage.end(one, Outcome.OVER_LIMIT, limit="time")
+        assert one.limits is None and one.why == why
+        stage.end(one, Outcome.OVER_LIMIT, limit="time", text="ran too long; raise it")
     assert stage.result(bag, 0) is Outcome.OVER_LIMIT
 
 

@@ -146,7 +146,7 @@ def exhausted(bag: Bag, trouble: Trouble) -> Outcome | None:
 
 
 def _told(event: Ended, trouble: Trouble) -> str:
-    told = f"{brakes.failed_how(event)} on {event.host}"
+    told = f"{brakes.failed_how(event, briefly=True)} on {event.host}"
     times = trouble.counts.get(Outcome.PREEMPTED, 0)
     if event.outcome is Outcome.PREEMPTED and times >= admission.MOST_PREEMPTIONS:
         told += f", {times} times now: wanted on a reliable pool"

@@ -77,12 +77,14 @@ def note_settled(bag: Bag, failures: Iterable[Failure]) -> None:
         bag.like_hosts[failure.host] = max(said - 1, 0)
 
 
-def failed_how(event: Ended) -> str:
-    """`task failed (exit 3, no such file)`."""
+def failed_how(event: Ended, *, briefly: bool = False) -> str:
+    """`task failed (exit 3, no such file)`. Briefly, a limit's name says it all: its remedy stands
+    with the attempt."""
     measured = event.measured
     exit_code = "" if measured.exit is None else f"exit {measured.exit}"
     limit = f"its {measured.limit} limit" if measured.limit else ""
-    details = ", ".join(part for part in (exit_code, limit, measured.text[:200]) if part)
+    text = "" if briefly and limit else measured.text[:200]
+    details = ", ".join(part for part in (exit_code, limit, text) if part)
     told = event.outcome.replace("_", " ")
     return f"{told} ({details})" if details else told
 
