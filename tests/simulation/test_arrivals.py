@@ -257,3 +257,11 @@ def test_bad_arrivals_are_told_with_their_place(written: str, complaint: str, re
     assert str(told.value).startswith("s.toml:2: ")
     assert complaint in str(told.value)
     assert remedy in told.value.remedy
+
+
+def test_every_process_says_when_its_arrivals_come() -> None:
+    """The base leaves it open; a process that forgot it would only fail when it is asked."""
+    kinds = [k for k in Arrivals.__subclasses__() if k.__module__.startswith("tailrace.")]
+    assert len(kinds) >= 4
+    for kind in kinds:
+        assert kind.times is not Arrivals.times, f"{kind.__name__} has no times"
