@@ -1,47 +1,86 @@
 """Five hundred clients, each with a call a second that brings a result and fetches a task.
 
 They are one process, beside the server on the same cores; SQLite is FULL. Ten minutes, or half a
-minute with `--quick`."""
+minute with `--quick`. In every second tenth of that time a plan is computed beside them: another
+process simulates one run after the other, at the same priority. (A server does not re-plan by
+itself yet; when it does, it will be in another process like this one.)
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-
-import msgspec
+import time
+from pathlib import Path
 
 from benchmarks.bench import Bench
-from benchmarks.children.crowd import Told
+from benchmarks.children.crowd import Group
+from benchmarks.crowded import Crowd
 from benchmarks.figure import Figure, below
-from benchmarks.served import TOKEN, Served
+from benchmarks.served import Served
 
 CLIENTS = 500
 SECONDS, QUICK_SECONDS = 600.0, 30.0
+TENTHS = 10
 ENOUGH = 5_000_000
 WHAT = f"{CLIENTS} clients, a call a second each"
+HERE = Path(__file__).parent
+PLANNING = [sys.executable, "-m", "benchmarks.children.simulating", "seconds",
+            str(HERE / "scenarios/ntdmr.toml")]  # fmt: skip
 
 
 def measure(bench: Bench) -> None:
     seconds = QUICK_SECONDS if bench.quick else SECONDS
     with Served(bench.fresh()) as server:
         server.tell(f"sweep {ENOUGH}")
-        told = _told(server.port, seconds)
-        stored = server.tell("facts")["done"]
-    note = f"{told.calls:,} calls in {seconds:g} s, {told.acked:,} results acknowledged"
-    _tell(bench, "p50 of the call", "ms", told.p50_ms)
-    bench.tell(Figure("clients", f"{WHAT}: p99 of the call", "ms", [told.p99_ms], below(250), note))
-    _tell(bench, "the longest call", "ms", told.longest_ms)
-    lost = told.acked - stored
-    bench.tell(Figure("clients", f"{WHAT}: results lost", "results", [lost], below(1)))
-    _tell(bench, "calls refused, and made again", "calls", told.refused)
+        crowd = Crowd(server.port, Group(CLIENTS, seconds, 1.0))
+        planned = _plan(crowd.start, seconds / TENTHS)
+        crowd.hear()
+        lost = crowd.told.acked - server.tell("facts")["done"]
+    _tell(bench, crowd, seconds, planned)
+    figure = Figure("clients", f"{WHAT}: results lost", "results", [lost], below(1))
+    bench.tell(figure)
 
 
-def _tell(bench: Bench, what: str, unit: str, value: float) -> None:
-    bench.tell(Figure("clients", f"{WHAT}: {what}", unit, [value]))
+def _plan(start: float, tenth_s: float) -> int:
+    """How many plans were made; the last of a stretch is not waited for."""
+    made = 0
+    for stretch in range(1, TENTHS, 2):
+        begins, ends = start + stretch * tenth_s, start + (stretch + 1) * tenth_s
+        time.sleep(max(begins - time.monotonic(), 0))
+        while time.monotonic() < ends:
+            made += _planned(ends)
+    return made
 
 
-def _told(port: int, seconds: float) -> Told:
-    program = [sys.executable, "-m", "benchmarks.children.crowd"]
-    words = [str(port), TOKEN, str(CLIENTS), str(seconds)]
-    done = subprocess.run([*program, *words], stdout=subprocess.PIPE, check=True)
-    return msgspec.json.decode(done.stdout, type=Told)
+def _planned(until: float) -> bool:
+    with subprocess.Popen(PLANNING, stdout=subprocess.DEVNULL) as process:
+        try:
+            if process.wait(until - time.monotonic()):
+                raise SystemExit("the plan has failed; its last words stand above")
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return False
+    return True
+
+
+def _tell(bench: Bench, crowd: Crowd, seconds: float, planned: int) -> None:
+    tenth = seconds / TENTHS
+    all_of_it = crowd.within((0.0, seconds))
+    planning = crowd.within(*((k * tenth, (k + 1) * tenth) for k in range(1, TENTHS, 2)))
+    alone = crowd.within(*((k * tenth, (k + 1) * tenth) for k in range(0, TENTHS, 2)))
+    acked = f"{all_of_it.calls:,} calls in {seconds:g} s, {crowd.told.acked:,} results acknowledged"
+    beside = f"in every second tenth of the time, {planned} plans"
+    for percent, bar in ((50, None), (99, below(250))):
+        for what, answers, note in (
+            ("", all_of_it, acked),
+            (", while nothing is planned", alone, ""),
+            (", while a plan is computed", planning, beside),
+        ):
+            name = f"{WHAT}: p{percent} of the call{what}"
+            value = [answers.percentile(percent)]
+            bench.tell(Figure("clients", name, "ms", value, bar, note if bar else ""))
+    longest = Figure("clients", f"{WHAT}: the longest call", "ms", [max(all_of_it.taken_ms)])
+    bench.tell(longest)
+    refused = f"{WHAT}: calls refused, and made again"
+    bench.tell(Figure("clients", refused, "calls", [all_of_it.refused]))

@@ -1,102 +1,142 @@
-"""Many workers in one process, each with a connection of its own and one call a second.
+"""Many workers in one process, each with a connection of its own and a call every so often.
 
 Whatever a reply starts, the next call reports as succeeded. A call that is refused is made again
-when its server said so. Prints one line of JSON: how long calls took, and what came of them.
+when its server said so. Groups of them begin at `start` and leave when their time is over, with a
+last call that reports what is left. Prints one line of JSON: what came of each call.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import re
 import sys
-from statistics import quantiles
+from typing import NamedTuple
 
 import msgspec
 
 from benchmarks.children.calling import ATTEMPT, BODY, HEAD, RESULT
 
 ACKED = re.compile(rb'"ack":\[([\d,]*)\]')
-STATUS = re.compile(rb"HTTP/1.1 (\d+)")
-FIELD = re.compile(rb"(content-length|retry-after): *(\d+)", re.IGNORECASE)
-EVERY_S = 1.0
+LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
+AFTER = re.compile(rb"retry-after: *(\d+)", re.IGNORECASE)
+GOOD, REFUSED = b"HTTP/1.1 200", b"HTTP/1.1 503"
+
+
+class Group(NamedTuple):
+    clients: int
+    seconds: float
+    every_s: float  # from one call to the next; 0: as soon as the last is answered
+
+    @classmethod
+    def parse(cls, word: str) -> Group:
+        clients, seconds, every_s = word.split(":")
+        return cls(int(clients), float(seconds), float(every_s))
+
+    def __str__(self) -> str:
+        return f"{self.clients}:{self.seconds}:{self.every_s}"
 
 
 class Told(msgspec.Struct):
-    calls: int = 0
-    refused: int = 0
+    """Of each call when it began, on the clock that all processes share, and how it went."""
+
+    began_s: list[float] = []
+    took_s: list[float] = []
+    refused: list[bool] = []
     acked: int = 0
-    p50_ms: float = 0.0
-    p99_ms: float = 0.0
-    longest_ms: float = 0.0
+
+    def add(self, began: float, took: float, refused: bool) -> None:
+        self.began_s.append(began)
+        self.took_s.append(took)
+        self.refused.append(refused)
 
 
-class Worker:
-    def __init__(self, number: int, port: int, token: bytes) -> None:
-        self._host = b"crowd%d" % number
-        self._port, self._token = port, token
-        self._seq = 0
+class Worker(asyncio.Protocol):
+    def __init__(self, number: int, token: bytes, group: Group, until: float, told: Told) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._host, self._token = b"crowd%d" % number, token
+        self._every_s, self._until, self._told = group.every_s, until, told
+        self._seq, self._data = 0, b""
         self._started: list[bytes] = []
-        self.took: list[float] = []
-        self.refused = self.acked = 0
+        self.left: asyncio.Future[None] = self._loop.create_future()
 
-    async def run(self, starts: float, seconds: float) -> None:
-        """Then once more, to report what is left."""
-        loop = asyncio.get_running_loop()
-        await asyncio.sleep(starts - loop.time())
-        self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
-        due, until = loop.time(), starts + seconds
-        while loop.time() < until:
-            await self._call(1)
-            due = max(due + EVERY_S, loop.time())
-            await asyncio.sleep(due - loop.time())
-        while self._started:
-            await self._call(0)
-        self._writer.close()
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._due = self._loop.time()
+        self._call()
 
-    async def _call(self, cores: int) -> None:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        status, after_s, body = await self._exchange(cores)
-        self.took.append(loop.time() - began)
-        if status == 503:
-            self.refused += 1
-            await asyncio.sleep(after_s * random.uniform(1.0, 1.25))
-            return
-        found = ACKED.search(body)
-        self.acked += len(found[1].split(b",")) if found and found[1] else 0
-        self._started = ATTEMPT.findall(body)
-
-    async def _exchange(self, cores: int) -> tuple[int, int, bytes]:
+    def _call(self) -> None:
+        self._began = self._loop.time()
         self._seq += 1
+        cores = 1000 if self._began < self._until else 0
         results = b",".join([RESULT % int(attempt) for attempt in self._started])
-        body = BODY % (self._host, self._seq, cores * 1000, results)
-        self._writer.write(HEAD % (self._token, len(body)) + body)
-        head = await self._reader.readuntil(b"\r\n\r\n")
-        fields = {name.lower(): int(value) for name, value in FIELD.findall(head)}
-        status = STATUS.match(head)
-        assert status is not None
-        data = await self._reader.readexactly(fields[b"content-length"])
-        if status[1] not in (b"200", b"503"):
-            raise SystemExit(data.decode("utf-8", "replace"))
-        return int(status[1]), fields.get(b"retry-after", 1), data
+        body = BODY % (self._host, self._seq, cores, results)
+        self._transport.write(HEAD % (self._token, len(body)) + body)
+
+    def data_received(self, data: bytes) -> None:
+        self._data += data
+        cut = self._data.find(b"\r\n\r\n") + 4
+        length = LENGTH.search(self._data, 0, cut) if cut >= 4 else None
+        if length is not None and len(self._data) >= cut + int(length[1]):
+            answer, self._data = self._data, b""
+            self._answered(answer, cut)
+
+    def _answered(self, answer: bytes, cut: int) -> None:
+        now, refused = self._loop.time(), answer.startswith(REFUSED)
+        self._told.add(self._began, now - self._began, refused)
+        if refused:
+            after = AFTER.search(answer, 0, cut)
+            assert after is not None
+            self._loop.call_later(int(after[1]) * random.uniform(1.0, 1.25), self._call)
+        elif answer.startswith(GOOD):
+            self._take(answer[cut:])
+            self._go_on(now)
+        else:
+            self._fail(answer.decode("utf-8", "replace"))
+
+    def _take(self, reply: bytes) -> None:
+        acked = ACKED.search(reply)
+        self._told.acked += len(acked[1].split(b",")) if acked and acked[1] else 0
+        self._started = ATTEMPT.findall(reply)
+
+    def _go_on(self, now: float) -> None:
+        self._due = max(self._due + self._every_s, now)
+        if self._due < self._until or self._started:
+            self._loop.call_at(self._due, self._call)
+        else:
+            self.left.set_result(None)
+            self._transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.left.done():
+            self._fail(f"the server hung up: {error}")
+
+    def _fail(self, why: str) -> None:
+        if not self.left.done():
+            self.left.set_exception(SystemExit(why))
 
 
-async def crowd(port: int, token: bytes, workers: int, seconds: float) -> Told:
+async def crowd(port: int, token: bytes, start: float, groups: list[Group]) -> Told:
     """They begin one after another, so that their calls lie beside each other, not on a heap."""
-    starts = asyncio.get_running_loop().time()
-    all_of_them = [Worker(number, port, token) for number in range(workers)]
-    await asyncio.gather(
-        *(one.run(starts + EVERY_S * n / workers, seconds) for n, one in enumerate(all_of_them))
-    )
-    took = sorted(1000 * each for one in all_of_them for each in one.took)
-    cuts = quantiles(took, n=100)
-    refused = sum(one.refused for one in all_of_them)
-    acked = sum(one.acked for one in all_of_them)
-    return Told(len(took), refused, acked, cuts[49], cuts[98], took[-1])
+    loop, told = asyncio.get_running_loop(), Told()
+    clients = [(group, n / group.clients) for group in groups for n in range(group.clients)]
+
+    async def one(number: int, group: Group, place: float) -> None:
+        begins = start + place * max(group.every_s, 0.1)
+        await asyncio.sleep(begins - loop.time())
+        worker = Worker(number, token, group, start + group.seconds, told)
+        await loop.create_connection(lambda: worker, "127.0.0.1", port)
+        await worker.left
+
+    await asyncio.gather(*(one(n, group, place) for n, (group, place) in enumerate(clients)))
+    return told
 
 
 if __name__ == "__main__":
-    port, token, workers, seconds = sys.argv[1:]
-    told = asyncio.run(crowd(int(port), token.encode(), int(workers), float(seconds)))
+    port, token, start, *groups = sys.argv[1:]
+    gc.disable()  # or its pauses would be told as the server's
+    wanted = list(map(Group.parse, groups))
+    told = asyncio.run(crowd(int(port), token.encode(), float(start), wanted))
     print(msgspec.json.encode(told).decode())
