@@ -15,8 +15,8 @@ from benchmarks.figure import Figure
 from benchmarks.page import Results, page, table
 
 SCRIPTS = (
-    "work_call", "clients", "true_20000", "python_map", "ten_million", "small_things", "fresh_demo",
-    "virtual_world", "files",
+    "work_call", "clients", "overload", "true_20000", "python_map", "ten_million", "small_things",
+    "fresh_demo", "virtual_world", "files", "cluster",
 )  # fmt: skip
 DISK = Path("/var/tmp")  # on a disk where /tmp may be memory, which knows no fsync
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import random
 import re
 import sys
@@ -55,7 +56,7 @@ class Told(msgspec.Struct):
 class Worker(asyncio.Protocol):
     def __init__(self, number: int, token: bytes, group: Group, until: float, told: Told) -> None:
         self._loop = asyncio.get_running_loop()
-        self._host, self._token = b"crowd%d" % number, token
+        self._host, self._token = b"crowd%d-%d" % (os.getpid(), number), token
         self._every_s, self._until, self._told = group.every_s, until, told
         self._seq, self._data = 0, b""
         self._started: list[bytes] = []
