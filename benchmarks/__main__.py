@@ -11,7 +11,6 @@ import msgspec
 
 from benchmarks import machine
 from benchmarks.bench import Bench
-from benchmarks.figure import Figure
 from benchmarks.page import Results, page, table
 
 SCRIPTS = (
@@ -74,9 +73,10 @@ def _kept(path: Path, results: Results) -> Results:
         return results
     before = msgspec.json.decode(path.read_bytes(), type=Results)
     ran = {figure.script for figure in results.figures}
-    figures: list[Figure] = [one for one in before.figures if one.script not in ran]
-    figures += results.figures
-    return Results(results.machine, sorted(figures, key=lambda one: SCRIPTS.index(one.script)))
+    kept = [one for one in before.figures if one.script not in ran]
+    machines = {one.script: before.machine_of(one.script) for one in kept}
+    figures = sorted([*kept, *results.figures], key=lambda one: SCRIPTS.index(one.script))
+    return Results(results.machine, figures, machines)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from benchmarks.children.crowd import Group, Told
 from benchmarks.served import TOKEN
 
 CONNECT_S = 1.0  # for the crowd's process to start
+PATIENCE_S = 120.0  # beyond the time of its groups
 
 
 class Answers:
@@ -40,12 +41,16 @@ class Crowd:
 
     def __init__(self, port: int, *groups: Group) -> None:
         self.start = time.monotonic() + CONNECT_S
+        self._longest_s = max(group.seconds for group in groups) + CONNECT_S + PATIENCE_S
         program = [sys.executable, "-m", "benchmarks.children.crowd"]
         words = [str(port), TOKEN, str(self.start), *map(str, groups)]
         self._process = subprocess.Popen([*program, *words], stdout=subprocess.PIPE)
 
     def hear(self) -> None:
-        out, _ = self._process.communicate()
+        try:
+            out, _ = self._process.communicate(timeout=self._longest_s)
+        finally:
+            self._process.kill()
         if self._process.returncode:
             raise SystemExit("the crowd has ended; its last words stand above")
         self.told = msgspec.json.decode(out, type=Told)
@@ -61,11 +66,3 @@ class Crowd:
         calls = zip(told.began_s, told.took_s, told.refused, strict=True)
         chosen = [(took, away) for began, took, away in calls if wanted(began - self.start)]
         return Answers([took for took, _ in chosen], [away for _, away in chosen], lasted_s)
-
-    def last(self, since_s: float, longer_than_s: float) -> float:
-        """When the last call since then ended that was refused or took longer; or `since_s`."""
-        told, found = self.told, since_s
-        for began, took, away in zip(told.began_s, told.took_s, told.refused, strict=True):
-            if began - self.start >= since_s and (away or took > longer_than_s):
-                found = max(found, began + took - self.start)
-        return found

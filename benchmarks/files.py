@@ -1,4 +1,9 @@
-"""One large input to ten workers, beside curl that fetches the same bytes from the same server."""
+"""One large input to ten workers, beside ten curls at once that fetch the same bytes.
+
+Twice beside curl, with the same bar: from the same server, blob by blob over one connection, which
+is what a worker does; and the whole file in one answer from a plain static server, busybox httpd,
+which does nothing else. All write to the same disk.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+from benchmarks import static
 from benchmarks.bench import Bench, tailrace
 from benchmarks.figure import Figure, alternating, below, ratios
 from tailrace.bag.bagfile import load_bag_file
@@ -28,6 +34,7 @@ WORKERS = 10
 MIB = 1 << 20
 SIZE, SMALLER = 1024 * MIB, 64 * MIB
 PATIENCE_S = 600.0
+SAME, STATIC = "curl from the same server", "curl from busybox httpd"
 # The first task of a bag goes out alone, on trial: it has a small input, and is no part of it.
 BAG = """
 command = "stat -L -c %s in"
@@ -46,14 +53,20 @@ def measure(bench: Bench) -> None:
     with _served(bench.folder()) as group:
         sent = [_send(group, size) for _ in range(2 if bench.quick else 3)]
         _tell(bench, f"{size // MIB} MiB sent to the server", "s", sent)
-        ways = {"tailrace": partial(_workers, group, size, ended), "curl": partial(_curls, group)}
+        ways = {"tailrace": partial(_workers, group, size, ended), SAME: partial(_curls, group)}
+        if static.missing():
+            bench.skip(STATIC, static.missing())
+        else:
+            ways[STATIC] = partial(_static_curls, group)
         values = alternating(len(sent), ways)
     for name, lasted in values.items():
         _tell(bench, f"{what}, {name}", "s", lasted)
     _tell(bench, f"{what}, tailrace, to the end of tasks that have a copy each", "s", ended)
-    ratio = ratios(values["tailrace"], values["curl"])
     note = "both write it to disk; tailrace checks every byte, and begins to lay copies out"
-    bench.tell(Figure(bench.script, "tailrace beside curl", "×", ratio, below(1.5), note))
+    for name in list(ways)[1:]:
+        ratio = ratios(values["tailrace"], values[name])
+        what = f"tailrace beside {name}"
+        bench.tell(Figure(bench.script, what, "times as long", ratio, below(1.5), note))
 
 
 def _tell(bench: Bench, what: str, unit: str, values: list[float]) -> None:
@@ -180,11 +193,25 @@ def _curls(group: Group) -> float:
     with open(group.folder / "ada/big.bin", "rb") as file:
         told = describe(file)
     names = chunks(told.file, lambda name: told.lists[name])
+
+    def config(folder: Path) -> str:
+        lines = (_line(group, name, folder / str(n)) for n, name in enumerate(names))
+        return f'header = "{_head(group)}"\n{"".join(lines)}'
+
+    return _fetched(group, config)
+
+
+def _static_curls(group: Group) -> float:
+    """Each fetches the file as it is."""
+    with static.serving(group.folder / "ada") as url:
+        return _fetched(group, lambda folder: f'url = "{url}/big.bin"\noutput = "{folder}/big"\n')
+
+
+def _fetched(group: Group, config: Callable[[Path], str]) -> float:
     folders = [group.folder / f"c{k}" for k in range(WORKERS)]
     for folder in folders:
         folder.mkdir()
-        lines = (_line(group, name, folder / str(n)) for n, name in enumerate(names))
-        (folder / "config").write_text(f'silent\nfail\nheader = "{_head(group)}"\n{"".join(lines)}')
+        (folder / "config").write_text(f"silent\nfail\n{config(folder)}")
     began = time.monotonic()
     processes = [subprocess.Popen(["curl", "-K", str(folder / "config")]) for folder in folders]
     codes = [process.wait() for process in processes]

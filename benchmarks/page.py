@@ -13,6 +13,10 @@ HEAD = ("what", "bar", "median (lowest … highest)", "")
 class Results(msgspec.Struct, frozen=True):
     machine: Machine
     figures: list[Figure]
+    machines: dict[str, Machine] = {}  # of scripts that were run at another time
+
+    def machine_of(self, script: str) -> Machine:
+        return self.machines.get(script, self.machine)
 
 
 def table(figures: list[Figure]) -> str:
@@ -30,16 +34,23 @@ def page(results: Results) -> str:
     parts = [INTRODUCTION, _machine(results.machine)]
     for script in dict.fromkeys(figure.script for figure in results.figures):
         figures = [figure for figure in results.figures if figure.script == script]
-        parts.append(f"## {script}\n\n`python -m benchmarks {script}`\n\n{_markdown(figures)}")
+        parts += [f"## {script}\n\n`python -m benchmarks {script}`", _markdown(figures)]
+        parts.append(_state(results.machine_of(script)))
     return "\n\n".join(parts) + "\n"
 
 
 def _machine(facts: Machine) -> str:
     return (
         f"Measured on {facts.cores} cores ({facts.processor}), {facts.memory_gib:g} GiB of memory, "
-        f"{facts.kernel}, Python {facts.python}, SQLite {facts.sqlite}; a page appended and forced "
-        f"to this disk {facts.fsyncs_per_s:,.0f} times a second; {facts.pace:.0f} million "
-        f"additions a second in this Python; load average "
+        f"{facts.kernel}, Python {facts.python}, SQLite {facts.sqlite}. Scripts may have been run "
+        f"at different times: how the machine was then stands below each."
+    )
+
+
+def _state(facts: Machine) -> str:
+    return (
+        f"A page appended and forced to this disk {facts.fsyncs_per_s:,.0f} times a second; "
+        f"{facts.pace:.0f} million additions a second in this Python; load average "
         f"{facts.load_before:.1f} before and {facts.load_after:.1f} after."
     )
 

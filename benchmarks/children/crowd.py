@@ -71,7 +71,7 @@ class Worker(asyncio.Protocol):
     def _call(self) -> None:
         self._began = self._loop.time()
         self._seq += 1
-        cores = 1000 if self._began < self._until else 0
+        cores = 1000 if self._seq == 1 or self._began < self._until else 0
         results = b",".join([RESULT % int(attempt) for attempt in self._started])
         body = BODY % (self._host, self._seq, cores, results)
         self._transport.write(HEAD % (self._token, len(body)) + body)

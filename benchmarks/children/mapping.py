@@ -44,17 +44,45 @@ def in_dask() -> Callable[[range], Results]:
     return lambda numbers: client.gather(client.map(square, numbers, pure=False))
 
 
+def printed_square(x: int) -> None:
+    print(x * x)
+
+
+def in_hyperqueue() -> Callable[[range], Results]:
+    """A function of its own returns nothing: it prints, and its output is a file for each call."""
+    import tempfile
+    from pathlib import Path
+
+    from hyperqueue import Job, LocalCluster
+    from hyperqueue.cluster import WorkerConfig
+    from hyperqueue.task.function import PythonEnv
+
+    cluster = LocalCluster(worker_config=WorkerConfig(cores=2))
+    client = cluster.client(python_env=PythonEnv(python_bin=sys.executable))
+
+    def mapped(numbers: range) -> Results:
+        with tempfile.TemporaryDirectory() as folder:
+            job = Job(default_workdir=folder)
+            for x in numbers:
+                job.function(printed_square, args=(x,), stdout=f"{folder}/{x}", stderr=None)
+            client.wait_for_jobs([client.submit(job)])
+            return [int(Path(folder, str(x)).read_text()) for x in numbers]
+
+    return mapped
+
+
 ENGINES: dict[str, Callable[[], Callable[[range], Results]]] = {
     "tailrace": lambda: in_tailrace(None),
     "unbundled": lambda: in_tailrace(2),
     "ray": in_ray,
     "dask": in_dask,
+    "hyperqueue": in_hyperqueue,
 }
 
 
 def main(engine: str, count: int) -> None:
     mapped = ENGINES[engine]()
-    mapped(range(WARM_UP))
+    mapped(range(min(WARM_UP, count // 10)))
     began = time.monotonic()
     results = mapped(range(count))
     lasted = time.monotonic() - began

@@ -1,0 +1,47 @@
+"""What the figures of benchmarks rest on: nothing here is timed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from benchmarks.__main__ import _kept
+from benchmarks.children.crowd import Group
+from benchmarks.crowded import Answers, Crowd
+from benchmarks.figure import Figure
+from benchmarks.machine import Machine
+from benchmarks.page import Results, page
+from benchmarks.served import Served
+
+THEN = Machine(2, "a processor", 8.0, "Linux", "3.11", "3.40", fsyncs_per_s=1234.0, load_before=0.5)
+NOW = msgspec.structs.replace(THEN, load_before=7.5)
+
+
+def test_a_crowd_tells_each_call_and_every_result_is_stored(tmp_path: Path) -> None:
+    with Served(tmp_path / "served") as server:
+        server.tell("sweep 100000")
+        crowd = Crowd(server.port, Group(5, 2.0, 0.1), Group(3, 1.0, 0.0))
+        crowd.hear()
+        stored = server.tell("facts")
+    answers = crowd.within((0.0, 600.0))
+    assert answers.calls == len(crowd.told.took_s) and answers.refused == 0
+    assert crowd.told.acked == stored["done"] == 100_000 - stored["unsent"]
+    # Each of the eight fetches a task at least once, and brings it with its last call.
+    assert crowd.told.acked >= 8 and answers.calls >= crowd.told.acked + 8
+
+
+def test_refused_calls_are_no_part_of_the_time_that_calls_take() -> None:
+    answers = Answers([0.001, 0.1, 0.2], [True, False, False], 2.0)
+    assert (answers.calls, answers.refused, answers.rate) == (3, 1, 1.0)
+    assert answers.percentile(50) == 150.0
+
+
+def test_figures_of_scripts_not_run_stay_with_the_machine_of_then(tmp_path: Path) -> None:
+    old = [Figure(script, "old", "s", [1.0]) for script in ("work_call", "files")]
+    file = tmp_path / "results.json"
+    file.write_bytes(msgspec.json.encode(Results(THEN, old)))
+    results = _kept(file, Results(NOW, [Figure("clients", "new", "ms", [2.0, 3.0])]))
+    assert [one.script for one in results.figures] == ["work_call", "clients", "files"]
+    _, work_call, clients, files = page(results).split("\n## ")
+    assert "load average 0.5" in work_call and "load average 0.5" in files
+    assert "load average 7.5" in clients and "2.5 ms (2 … 3)" in clients
