@@ -73,4 +73,9 @@ python -m benchmarks --json results.json --page docs/reference/benchmarks.md
 A figure is the median of its repetitions (five, unless a run takes minutes) with the lowest and
 the highest. Where something is compared, the two take turns within one run, and the ratio is taken
 repetition by repetition. `--quick` repeats less; `--folder DIR` says which disk is measured
-(default `/var/tmp`). Nothing here is asserted by the tests: a busy machine is no fault."""
+(default `/var/tmp`). Nothing here is asserted by the tests: a busy machine is no fault.
+
+What is not installed is named and left out: `python_map` takes Ray, Dask and HyperQueue from the
+Python in `TAILRACE_ENGINES` (`pip install ray distributed hyperqueue`) and runs them as root in a
+network namespace of their own; `files` needs curl and busybox, `cluster` Debian's slurm-wlm and
+munge and root."""

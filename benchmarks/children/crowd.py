@@ -58,7 +58,7 @@ class Worker(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._host, self._token = b"crowd%d-%d" % (os.getpid(), number), token
         self._every_s, self._until, self._told = group.every_s, until, told
-        self._seq, self._data = 0, b""
+        self._seq, self._data, self._heard = 0, b"", False
         self._started: list[bytes] = []
         self.left: asyncio.Future[None] = self._loop.create_future()
 
@@ -71,10 +71,14 @@ class Worker(asyncio.Protocol):
     def _call(self) -> None:
         self._began = self._loop.time()
         self._seq += 1
-        cores = 1000 if self._seq == 1 or self._began < self._until else 0
+        cores = 1000 if self._wants_more(self._began) else 0
         results = b",".join([RESULT % int(attempt) for attempt in self._started])
         body = BODY % (self._host, self._seq, cores, results)
         self._transport.write(HEAD % (self._token, len(body)) + body)
+
+    def _wants_more(self, now: float) -> bool:
+        """At least one."""
+        return now < self._until or not self._heard
 
     def data_received(self, data: bytes) -> None:
         self._data += data
@@ -90,10 +94,10 @@ class Worker(asyncio.Protocol):
         if refused:
             after = AFTER.search(answer, 0, cut)
             assert after is not None
-            self._loop.call_later(int(after[1]) * random.uniform(1.0, 1.25), self._call)
+            self._go_on(now + int(after[1]) * random.uniform(1.0, 1.25))
         elif answer.startswith(GOOD):
             self._take(answer[cut:])
-            self._go_on(now)
+            self._go_on(max(self._due + self._every_s, now))
         else:
             self._fail(answer.decode("utf-8", "replace"))
 
@@ -101,10 +105,12 @@ class Worker(asyncio.Protocol):
         acked = ACKED.search(reply)
         self._told.acked += len(acked[1].split(b",")) if acked and acked[1] else 0
         self._started = ATTEMPT.findall(reply)
+        self._heard = True
 
-    def _go_on(self, now: float) -> None:
-        self._due = max(self._due + self._every_s, now)
-        if self._due < self._until or self._started:
+    def _go_on(self, due: float) -> None:
+        """With nothing to bring and nothing to ask for, it would only be kept waiting."""
+        self._due = due
+        if self._started or self._wants_more(due):
             self._loop.call_at(self._due, self._call)
         else:
             self.left.set_result(None)
