@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Debian packages that some tests use; without one, its tests skip and name it.
-DEBIAN := pypy3 parallel chromium povray hmmer postgresql python3-simgrid slurm-wlm munge openssh-server nftables iproute2
+DEBIAN := pypy3 parallel chromium povray hmmer postgresql python3-simgrid slurm-wlm munge openssh-server nftables iproute2 podman runc docker.io busybox-static
 
 .PHONY: demo install test test-all test-compiled lint types unit soak bench studies clean
 

@@ -7,6 +7,8 @@ import signal
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import spawn
+from .container import Container
+from .engines import Box, Inside
 from .masking import Mask
 from .results import shortened
 from .ring import Slot, read_between, read_tail, remove
@@ -23,6 +25,7 @@ NO_SECRETS = (
     "the values of the bag's secrets are not with the server any more: "
     "`tailrace resume` with them in the environment gives them again"
 )
+_SIGNALLED = (128 + signal.SIGTERM, 128 + signal.SIGKILL)
 Json = Dict[str, Any]
 Ends = Tuple[int, int]  # of stdout and stderr
 
@@ -40,6 +43,7 @@ class Attempt:
         if terms.get("files") == "staged" and not order.get("last"):
             place = scratch if terms.get("travels") else terms["scratch"]
             self.folder = attempt_folder(place, self.id)
+        self.inside = Inside(**terms["inside"]) if terms.get("inside") else None
         self._mask = Mask(terms["secrets"]) if terms.get("secrets") else None
         self.script = ""  # where its batch script lies
         self.passing: Optional[str] = None  # a folder of a batch script's own, gone with it
@@ -55,6 +59,7 @@ class Attempt:
         self.limit: Optional[str] = None
         self.why = ""  # with the numbers, when it was over a limit
         self.kill_at: Optional[float] = None
+        self.told = 0  # how often it was told to end its container
         self.progress_mark = (0, 0)  # time and size of its file when it was read last
         self.looks = 0
         self.written: Optional[Written] = None  # if its disk is limited
@@ -77,9 +82,22 @@ class Attempt:
             path = ""
         if self.folder is None:
             self.enter(self.terms.get("folder") or "/")
-        path = path or spawn.find(argv[0], env.get("PATH", os.defpath))
+        if self.inside is None:
+            path = path or spawn.find(argv[0], env.get("PATH", os.defpath))
         stage = None if self.folder is None else self.order.get("inputs") or []
         return spawn.Program(path, argv, env, self.folder or "", stage)
+
+    def container(self, argv: List[str], given: Json, own: Json, worker: str) -> Container:
+        """It sees of this machine its folder and what it is to write or read beside that. `worker`
+        is by what its containers are known."""
+        assert self.inside is not None
+        beside = [os.path.dirname(given["TAILRACE_RESULT"]), self.passing or ""]
+        beside += [os.path.dirname(self.script)] if self.script else []
+        folder = self.folder or self.terms.get("folder") or "/"
+        name = f"tailrace-{worker}-{self.id}"
+        mounts = [path for path in beside if path]
+        box = Box(name, worker, folder, mounts, given, argv, bool(self.gpus))
+        return Container(self.inside, box, own)
 
     def enter(self, folder: str) -> None:
         try:
@@ -94,9 +112,15 @@ class Attempt:
         self.status = status
         self.run_us = now_us - self.started_us
         self.cpu_us += int((usage.ru_utime + usage.ru_stime) * 1_000_000)
-        self.memory = max(self.memory, usage.ru_maxrss * 1024)
-        if asked_to_end and self.outcome is None and os.WIFSIGNALED(status):
+        if self.inside is None:  # else it is that of the engine
+            self.memory = max(self.memory, usage.ru_maxrss * 1024)
+        if asked_to_end and self.outcome is None and self._died_of_it(status):
             self.outcome = "preempted"  # the machine's TERM reached the task before ours
+
+    def _died_of_it(self, status: int) -> bool:
+        """An engine tells the signal that ended a container as its exit code."""
+        by_engine = self.inside is not None and os.WIFEXITED(status)
+        return os.WIFSIGNALED(status) or (by_engine and os.WEXITSTATUS(status) in _SIGNALLED)
 
     def failed(self, outcome: str, exit_code: Optional[int], error: str) -> Json:
         result = self._blank()
@@ -138,6 +162,8 @@ class Attempt:
         except spawn.CannotStart as error:
             result.update(outcome=self.outcome or error.outcome, error=error.text)
             result.update(exit=error.exit_code, signal=None)
+            if error.of_bag:
+                result["of_bag"] = True
         self._add_value(result, begin + out.size if out.size else 0)
         if together and result["outcome"] == "succeeded":  # the same text twice
             result["stderr"], result["stderr_bytes"] = "", 0

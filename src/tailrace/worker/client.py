@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
-from . import batch, machine, tree, update
+from . import batch, container, machine, tree, update
 from .agent import EXIT_OUTDATED, EXIT_REFUSED, PROTOCOL, Agent
 from .cache import Cache
 from .caller import Answer, Caller
@@ -85,6 +85,7 @@ class Client:
         """Children of tasks that survived a worker, its guard and its keeper killed at once."""
         for pid, _ in tree.running_with("TAILRACE_RESULT", os.path.join(folder.path, "ring") + "/"):
             tree.send(pid, signal.SIGKILL)
+        container.remove_all(folder.path)
 
     def _make_agent(self, folder: Folder, amounts: Dict[str, int]) -> Agent:
         options = self._options

@@ -26,7 +26,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional
 
-from . import ring, script, spawn, tree
+from . import container, ring, script, spawn, tree
 from .attempt import Attempt
 from .begun import Begun
 from .limits import Limits
@@ -56,6 +56,7 @@ class Keeper:
         self._scripts = script.Scripts(os.path.join(folder, "scripts"))
         self._passing: List[str] = []  # folders of batch scripts on their way out
         self._begun = Begun(os.path.join(folder, "begun"))
+        self._folder = folder
         self._scratch = os.path.join(folder, "scratch")
         self._terms: Dict[str, Json] = {}
         self._short: Dict[str, int] = {}  # short attempts of a bag in a row
@@ -209,7 +210,7 @@ class Keeper:
             if attempt.terms.get("script") and not attempt.order.get("last"):
                 attempt.script = self._scripts.path_of(attempt.terms["script"])
                 attempt.passing = script.surround(env, attempt.script)
-            program = attempt.program(env)
+            program = self._contained(attempt, attempt.program(env))
             if attempt.order.get("printed"):
                 redirect(slot, attempt.order["printed"])
             attempt.pid = self._launch(attempt, program)
@@ -227,11 +228,21 @@ class Keeper:
         self._by_id[attempt.id] = attempt
         self._limits.begin(attempt)
 
+    def _contained(self, attempt: Attempt, program: spawn.Program) -> spawn.Program:
+        if attempt.inside is None:
+            return program
+        container.note_engine(self._folder, attempt.inside)
+        given = self._around.handed_on(attempt.order, attempt.terms, program.env)
+        own = self._around.of_engine(attempt.terms)
+        made = attempt.container(program.argv, given, own, container.owner(self._folder))
+        return program._replace(container=made)
+
     def _launch(self, attempt: Attempt, program: spawn.Program) -> int:
         assert attempt.slot is not None
         attempt.started_us = time.monotonic_ns() // 1000
         short = self._seems_short(attempt.bag, attempt.started_us)
-        if short and program.stage is None and spawn.can_spawn():
+        plain = program.stage is None and program.container is None
+        if short and plain and spawn.can_spawn():
             return spawn.spawn(program, attempt.slot)
         return spawn.fork(program, attempt.slot, self._tree.root)
 
@@ -341,6 +352,7 @@ class Keeper:
         """What was being removed when all below was ended."""
         for folder in self._passing:
             ring.remove(folder)
+        container.remove_all(self._folder)
 
     def _remove(self, folder: str) -> None:
         try:

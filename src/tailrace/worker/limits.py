@@ -12,7 +12,7 @@ import signal
 import time
 from typing import Callable, Dict, Iterable, List, Optional
 
-from . import tree
+from . import container, tree
 from .attempt import Attempt
 from .ring import PUNCH_ABOVE
 from .staging import bytes_in
@@ -20,6 +20,7 @@ from .written import Written
 
 FIRST_LOOKS = (0.05, 0.1, 0.2)
 LOOK_EVERY = 0.5
+TOLD_AT_MOST = 60  # times, a second apart: an engine on a busy machine takes its time
 # A task that prints this fast is looked at again at once.
 PRINTS_FAST = 32 << 20
 
@@ -55,7 +56,7 @@ class Limits:
                 self._look_at_output(attempt, now)
                 if attempt.outcome is None and _limited(attempt):
                     parents = self._tree.look() if parents is None else parents
-                    family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
+                    family = _family(attempt, orphans_of, parents)
                     self._look_at_memory(attempt, family)
                     self._look_at_disk(attempt, family, parents)
             self._look_by(_next_of(attempt))
@@ -75,11 +76,20 @@ class Limits:
     def _signal(
         self, attempt: Attempt, number: int, orphans_of: Callable[[int], List[int]]
     ) -> None:
+        if attempt.inside is not None and self._tell(attempt, number):
+            return
         if not tree.send_group(attempt.pid, number):
             tree.send(attempt.pid, number)  # it has no group of its own yet
         for pid in tree.below([attempt.pid, *orphans_of(attempt.id)], self._tree.look()):
             if pid != attempt.pid and _group(pid) != attempt.pid:
                 tree.send(pid, number)
+
+    def _tell(self, attempt: Attempt, number: int) -> bool:
+        """It ends its container itself; false when it has had long enough for that."""
+        if number == signal.SIGTERM:
+            return tree.send(attempt.pid, container.ASKED)
+        attempt.told += 1
+        return attempt.told <= TOLD_AT_MOST and tree.send(attempt.pid, container.END)
 
     def _look_at_output(self, attempt: Attempt, now: float) -> None:
         slot = attempt.slot
@@ -116,6 +126,15 @@ class Limits:
             self.end(attempt, "over_limit", "disk", 0, _too_much("disk", used, limit))
 
 
+def _family(
+    attempt: Attempt, orphans_of: Callable[[int], List[int]], parents: Dict[int, int]
+) -> List[int]:
+    """In a container without the engine's own processes, wherever those inside belong."""
+    if attempt.inside is not None and attempt.slot is not None:
+        return tree.below(container.members(attempt.slot.result_path), parents)
+    return tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
+
+
 def _too_much(kind: str, used: int, limit: int) -> str:
     return f"used {_size(used)} of {kind}, its limit is {_size(limit)}; {_raise(kind)}"
 
@@ -139,6 +158,9 @@ def _next_of(attempt: Attempt) -> float:
 
 
 def _limited(attempt: Attempt) -> bool:
+    """Or its memory is known only by looking."""
+    if attempt.inside is not None:
+        return True
     return bool(attempt.limits.get("memory") or attempt.limits.get("disk"))
 
 

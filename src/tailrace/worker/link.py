@@ -9,7 +9,7 @@ import subprocess
 import sys
 from typing import Any, Dict, FrozenSet, List, Mapping
 
-from . import begun
+from . import begun, container
 from .pipe import Lines, Outbox
 from .tree import kill_all_below
 
@@ -103,6 +103,7 @@ class KeeperLink:
         """The keeper died: its tasks are the guard's now or ours, and must not go on unwatched."""
         self._socket.close()
         kill_all_below(_KILL_PATIENCE_S)
+        container.remove_all(self._folder)
         self._start()
 
     def close(self) -> None:

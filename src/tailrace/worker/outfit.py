@@ -1,7 +1,8 @@
 """The setup of a bag on this machine: made once, and kept by what it says.
 
 It is made under a lock, so that several workers of one machine make it once. What it leaves is a
-folder and the variables that differ from those before it; a task gets these and nothing else of it.
+folder, the variables that differ from those before it, and an image if it names one; a task gets
+these and nothing else of it.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, NamedTuple, Optional
 
+from . import image
+from .engines import Inside
 from .linux import die_with
 
 Json = Dict[str, Any]
@@ -46,28 +49,60 @@ class SetupFailed(Exception):
     """Says in one line what the setup said last."""
 
 
+class Made(NamedTuple):
+    variables: Dict[str, str]  # that it adds or changes
+    inside: Optional[Inside] = None  # what the tasks run in
+
+    def terms(self) -> Json:
+        """In the words of a bag's terms."""
+        found: Json = {"made": self.variables}
+        return found if self.inside is None else {**found, "inside": self.inside._asdict()}
+
+
 def key_of(setup: Json, folder: str) -> str:
     """`folder` is where it runs: words in it may be relative."""
     told = json.dumps([setup, folder, sys.executable, sys.version], sort_keys=True)
     return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def outfit(setup: Json, folder: str, place: str, marked: str = "") -> Dict[str, str]:
-    """The variables that it adds or changes; made if it is not there. `marked` stands in the
-    environment of its processes, by which a later worker finds strays."""
+def outfit(setup: Json, folder: str, place: str, marked: str = "") -> Made:
+    """Made if it is not there. `marked` stands in the environment of its processes, by which a
+    later worker finds strays."""
     key = key_of(setup, folder)
     kept = os.path.join(place, key)
     try:
         os.makedirs(place, mode=0o700, exist_ok=True)
         with open(os.path.join(place, f"{key}.lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not os.path.exists(os.path.join(kept, "environ")):
+            made = _kept(setup, kept)
+            if made is None:
                 _make(setup, folder, kept, marked)
-        with open(os.path.join(kept, "environ"), encoding="utf-8") as file:
-            found: Dict[str, str] = json.load(file)
-            return found
+                made = _read(kept)
+            return made
     except OSError as error:
         raise SetupFailed(f"the setup of the bag cannot be made here: {error}") from None
+
+
+def _kept(setup: Json, kept: str) -> Optional[Made]:
+    """None if it is to be made, also when the image has gone or is another since."""
+    if not os.path.exists(os.path.join(kept, "environ")):
+        return None
+    made = _read(kept)
+    if made.inside is not None:
+        with open(os.path.join(kept, "stamp"), encoding="utf-8") as file:
+            if json.load(file) != image.stamp(setup) or not image.still_there(made.inside):
+                return None
+    return made
+
+
+def _read(kept: str) -> Made:
+    with open(os.path.join(kept, "environ"), encoding="utf-8") as file:
+        variables: Dict[str, str] = json.load(file)
+    try:
+        with open(os.path.join(kept, "inside"), encoding="utf-8") as file:
+            return Made(variables, Inside(**json.load(file)))
+    except FileNotFoundError:
+        return Made(variables)
 
 
 def _make(setup: Json, folder: str, kept: str, marked: str) -> None:
@@ -83,10 +118,24 @@ def _make(setup: Json, folder: str, kept: str, marked: str) -> None:
     if code or not os.path.exists(told):
         raise SetupFailed(f"the setup of the bag failed (exit {code}): {_last_line(log)}")
     with open(told, encoding="utf-8", errors="surrogateescape") as file:
-        added = _added(json.load(file), before)
+        after = json.load(file)
+    if setup.get("image"):
+        _fetch(setup, kept, {**after, "TAILRACE_RESULT": marked})
+    added = _added(after, before)
     with open(told, "w", encoding="utf-8") as file:
         json.dump(added, file)
     os.replace(told, os.path.join(kept, "environ"))
+
+
+def _fetch(setup: Json, kept: str, env: Mapping[str, str]) -> None:
+    stamp = image.stamp(setup)
+    try:
+        inside = image.Fetching(setup, kept, env).inside()
+    except image.NotHad as error:
+        raise SetupFailed(f"the setup of the bag failed: {error}") from None
+    for name, told in (("inside", inside._asdict()), ("stamp", stamp)):
+        with open(os.path.join(kept, name), "w", encoding="utf-8") as file:
+            json.dump(told, file)
 
 
 def _run(lines: str, folder: str, env: Mapping[str, str], log: str) -> int:

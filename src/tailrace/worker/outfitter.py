@@ -10,7 +10,7 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Union
 
 from .courier import Delivered
-from .outfit import SetupFailed, key_of, outfit
+from .outfit import Made, SetupFailed, key_of, outfit
 from .results import unstarted
 
 Json = Dict[str, Any]
@@ -29,7 +29,7 @@ class _Failed(NamedTuple):
     at: float
 
 
-_Made = Union[Dict[str, str], _Failed]
+_Made = Union[Made, _Failed]
 
 
 class Outfitter:
@@ -88,7 +88,7 @@ class Outfitter:
         bag = str(one.order["bag"])
         told = self._terms.get(bag)
         if told is None or told.order is not one.terms:  # the same for all: it is told once
-            told = self._terms[bag] = Fitted(one.terms, dict(one.terms, made=made))
+            told = self._terms[bag] = Fitted(one.terms, dict(one.terms, **made.terms()))
             while len(self._terms) > 64:
                 del self._terms[next(iter(self._terms))]
         return Fitted(one.order, told.terms)

@@ -23,6 +23,7 @@ import time
 from functools import lru_cache
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
+from .container import Container
 from .linux import die_with
 from .ring import Slot
 from .staging import prepare
@@ -30,7 +31,7 @@ from .staging import prepare
 SHELL = "/bin/sh"
 # What the keeper lives through.
 SURVIVED = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_EXEC_FAILED, _HOST_FAILED, _RUNNING = 1, 2, 3
+_EXEC_FAILED, _HOST_FAILED, _RUNNING, _ENGINE_FAILED, _NOT_INSIDE = 1, 2, 3, 4, 5
 _NOT_THE_TASKS_FAULT = {
     errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO, errno.ETXTBSY,
     errno.ENOSPC, errno.EDQUOT, errno.EROFS,
@@ -58,6 +59,7 @@ class Program(NamedTuple):
     folder: str
     stage: Optional[List[Json]]  # inputs to copy into the folder first
     inherited: Tuple[int, ...] = ()  # open files it is given beside its output
+    container: Optional[Container] = None  # in which it is to run
 
 
 _found: Dict[Tuple[str, str], str] = {}
@@ -124,9 +126,20 @@ def _become(program: Program, slot: Slot, parent: int, mask: Iterable[int]) -> N
         _note(slot, _HOST_FAILED, f"cannot prepare the task's folder: {_text(error)}")
         return
     try:
+        if program.container is not None:
+            os._exit(_contain(program.container, slot))
         _execute(program)
     except BaseException as error:
         _note(slot, _EXEC_FAILED, f"{getattr(error, 'errno', None) or 0} {_text(error)}")
+
+
+def _contain(container: Container, slot: Slot) -> int:
+    ended = container.live()
+    if ended.never_began == 125:
+        _note(slot, _ENGINE_FAILED, f"the container cannot be started here: {ended.why}")
+    elif ended.never_began:
+        _note(slot, _NOT_INSIDE, f"{ended.never_began} {ended.why}")
+    return ended.code
 
 
 def _execute(program: Program) -> None:
@@ -155,7 +168,12 @@ def read_note(slot: Slot, name: str) -> Optional[int]:
         return int(text)
     if kind == _HOST_FAILED:
         raise CannotStart("host_failed", None, text)
+    if kind == _ENGINE_FAILED:
+        raise CannotStart("host_failed", None, text, of_bag=True)
     number, _, words = text.partition(" ")
+    if kind == _NOT_INSIDE:
+        why = "no such program" if number == "127" else "cannot execute it"
+        raise CannotStart("task_failed", int(number), f"{why} in the image: {name}: {words}")
     raise refusal(int(number), words, name)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from .engines import is_engines
+
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 SPEED = "TAILRACE_SPEED"  # how fast this machine is beside others
+_ALWAYS = ("TAILRACE_", "SLURM", "CUDA_VISIBLE_DEVICES")  # names begin so
 Json = Dict[str, Any]
 
 
@@ -42,6 +45,19 @@ class Surroundings:
         env["TAILRACE_ATTEMPT"] = str(order["attempt"])
         env["TAILRACE_TASK"] = str(order.get("index", ""))
         return env
+
+    def handed_on(self, order: Json, terms: Json, env: Mapping[str, str]) -> Dict[str, str]:
+        """What a task finds also where it has nothing else of this machine's environment. What
+        the setup did for the engine's sake is not the task's."""
+        made = [name for name in terms.get("made") or {} if not is_engines(name)]
+        named = {*made, *(terms.get("env") or {}), *(terms.get("secrets") or {})}
+        named.update(order.get("env") or {}, _THREADS)
+        return {
+            name: value for name, value in env.items() if name in named or name.startswith(_ALWAYS)
+        }
+
+    def of_engine(self, terms: Json) -> Dict[str, str]:
+        return {**self._own, **(terms.get("made") or {})}
 
     def take_gpus(self, needs: Mapping[str, int]) -> List[str]:
         return self._gpus.take(needs["gpus"]) if needs.get("gpus") else []

@@ -17,7 +17,8 @@ from tailrace.bag.bag import Bag
 from tailrace.errors import BadInput
 from tailrace.quantities import show_size
 from tailrace.report import words
-from tailrace.worker import machine, script, spawn, staging, value
+from tailrace.worker import container, engines, machine, script, spawn, staging, value
+from tailrace.worker.engines import Box, Inside
 from tailrace.worker.masking import Mask
 from tailrace.worker.outfit import SetupFailed, outfit
 from tailrace.worker.surroundings import Surroundings
@@ -44,6 +45,7 @@ class Foreground:
         self._staged = content.spec.files == "staged" and not self._task.last
         self._room = Path(tempfile.mkdtemp(prefix=f"tailrace-{bag}-{index}-"))
         self.folder = self._enter(self._terms["folder"])
+        self._clearing: list[str] = []  # the words that remove its container
         self.ended = ""
         self.notes: list[str] = []
 
@@ -79,7 +81,7 @@ class Foreground:
         except SetupFailed as error:
             self._forget_room()
             raise BadInput(str(error), remedy=f"What it said is in {place}.") from None
-        self._terms["made"] = made
+        self._terms |= made.terms()
 
     def tell_failed(self, count: int) -> None:
         """To the task that comes when all others are done."""
@@ -96,6 +98,7 @@ class Foreground:
             return error.exit_code or NOT_STARTED
         finally:
             signal.signal(signal.SIGINT, before)
+            container.say(self._clearing)
             took = words.duration((time.monotonic() - began) * 1e6)
             self._look_at_what_it_left()
         how = f"exit {code}" if code >= 0 else f"ended by {signal.Signals(-code).name}"
@@ -108,11 +111,31 @@ class Foreground:
             path, argv = spawn.SHELL, ["sh", "-c", self._task.shell]
         else:
             argv = [*self._script(env), *(self._task.argv or ())[self._is_script :]]
-            path = self._find(argv[0], env.get("PATH", os.defpath))
+            path = "" if self._inside else self._find(argv[0], env.get("PATH", os.defpath))
+        if self._inside:
+            argv, env = self._contained(Inside(**self._inside), argv, env)
+            path = argv[0]
         try:
             return subprocess.Popen(argv, executable=path, env=env, cwd=self.folder)
         except OSError as error:
             raise spawn.refusal(error.errno or 0, error.strerror or "", argv[0]) from None
+
+    @property
+    def _inside(self) -> dict[str, Any]:
+        return self._terms.get("inside") or {}
+
+    def _contained(
+        self, inside: Inside, argv: list[str], env: dict[str, str]
+    ) -> tuple[list[str], dict[str, str]]:
+        """The engine's words and its environment."""
+        name = f"tailrace-{self._room.name}"
+        order = {"env": self._task.env}
+        around = Surroundings({}, self._own)
+        given = around.handed_on(order, self._terms, env)
+        box = Box(name, "reproduced", self.folder, [str(self._room)], given, argv)
+        self._clearing = engines.remove(inside, [name])
+        own = around.of_engine(self._terms)
+        return engines.run(inside, box), engines.environment(inside, box, own)
 
     def _script(self, env: dict[str, str]) -> list[str]:
         """Of a batch job, with its surroundings; its output comes to the terminal."""

@@ -1,0 +1,86 @@
+"""The words that engines are given, of those that cannot be run everywhere, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tailrace.worker import engines
+from tailrace.worker.engines import Box, Inside
+from tailrace.worker.image import Fetching, NotHad
+
+GIVEN = {"COLOUR": "blue", "PATH": "/opt/bin", "WORD": "hush"}
+BOX = Box("one", "me", "/work/a,b", ["/ring"], GIVEN, ["sh", "-c", "true"])
+
+
+def test_values_are_in_the_environment_unless_they_would_change_the_engine() -> None:
+    for kind in ("podman", "docker"):
+        inside = Inside(kind, f"/bin/{kind}", "sha256:1", ["/data"])
+        words = engines.run(inside, BOX)
+        assert [words[at + 1] for at, word in enumerate(words) if word == "--env"] == [
+            "COLOUR", "PATH=/opt/bin", "WORD",
+        ]  # fmt: skip
+        env = engines.environment(inside, BOX, {"PATH": "/usr/bin"})
+        assert env == {"COLOUR": "blue", "PATH": "/usr/bin", "WORD": "hush"}
+        assert words[-5:] == ["--entrypoint", "sh", "sha256:1", "-c", "true"]
+        assert '"source=/work/a,b"' in " ".join(words)
+        assert "type=bind,source=/data,target=/data" in words
+
+
+def test_apptainer_is_given_everything_by_its_own_names() -> None:
+    for kind in ("apptainer", "singularity"):
+        inside = Inside(kind, kind, "/images/x.sif")
+        assert engines.run(inside, BOX) == [
+            kind, "exec", "--cleanenv", "--pid", "--pwd", "/work/a,b", "--bind", "/work/a,b",
+            "--bind", "/ring", "/images/x.sif", "sh", "-c", "true",
+        ]  # fmt: skip
+        env = engines.environment(inside, BOX, {"PATH": "/usr/bin"})
+        assert env["PATH"] == "/usr/bin" and env[f"{kind.upper()}ENV_WORD"] == "hush"
+        assert engines.remove(inside, ["one"]) == [] == engines.listed(inside, "me")
+        name = inside._replace(image="python:3.12")
+        assert engines.fetch(name, "/kept") == [
+            kind, "pull", "/kept/image.sif", "docker://python:3.12",
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "answer", "last", "never"),
+    [
+        ("podman", 125, "0001-01-01 00:00:00 +0000 UTC", "Error: no", 125),
+        ("podman", 125, "", "Error: no", 125),
+        ("podman", 125, "2026-11-16 19:31:51.3 +0000 UTC", "mine", 0),
+        ("docker", 127, "0001-01-01T00:00:00Z", "not found", 127),
+        ("docker", 1, "", "", 0),
+        ("apptainer", 255, "", "FATAL:   could not open image", 125),
+        ("apptainer", 255, "", 'FATAL:   "x": executable file not found in $PATH', 127),
+        ("apptainer", 255, "", "mine", 0),
+        ("apptainer", 125, "", "FATAL:   mine", 0),
+    ],
+)
+def test_a_failure_is_the_engines_only_if_nothing_began(
+    kind: str, code: int, answer: str, last: str, never: int
+) -> None:
+    assert engines.never_began(Inside(kind, kind, "x"), code, answer, last) == never
+
+
+def test_the_next_engine_is_tried_and_all_are_told_of(tmp_path: Path) -> None:
+    """Programs stand in for engines: one can do nothing, one all."""
+    place, kept = tmp_path / "bin", tmp_path / "kept"
+    place.mkdir()
+    kept.mkdir()
+    (kept / "log").touch()
+    _write(place / "podman", 'echo "Error: no rights" >&2; exit 125')
+    env = {"PATH": str(place)}
+    with pytest.raises(NotHad, match=r"the image x cannot be used here: podman: Error: no rights"):
+        Fetching({"image": "x"}, str(kept), env).inside()
+    _write(place / "docker", 'case "$1" in image) echo sha256:9 ;; esac')
+    found = Fetching({"image": "x", "mounts": ["/data"]}, str(kept), env).inside()
+    assert found == Inside("docker", str(place / "docker"), "sha256:9", ["/data"])
+    with pytest.raises(NotHad, match=r"needs singularity, which is not on this machine"):
+        Fetching({"image": "x", "engine": "singularity"}, str(kept), env).inside()
+
+
+def _write(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
