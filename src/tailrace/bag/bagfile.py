@@ -54,13 +54,18 @@ def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit)
     own = [name for name in (Path(shown).name, table.peek("csv")) if isinstance(name, str)]
     axes_of = read_axes(table, folder)
     rules, files = read_rules(table, name), read_files(table) | read_then(table)
-    files |= read_secrets(table, rules["env"]) | read_setup(table, folder)
+    files |= around(table, rules, folder)
     table.finish()
     words = _command(table, command)
     axes, chunks = axes_of()
     spec = BagSpec(folder=str(folder), source=shown, command=words, axes=axes, **rules, **files)
     unused_ok = unused == "ok"
     return check_bag(spec, chunks, table.origin, unused_ok=unused_ok, admit=admit, own=tuple(own))
+
+
+def around(table: Table, rules: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """What its tasks find on a machine beside their files."""
+    return read_secrets(table, rules["env"]) | read_setup(table, folder.absolute())
 
 
 def _command(table: Table, command: Any) -> str | tuple[str, ...]:
@@ -87,7 +92,7 @@ def bag_from_commands(
     rows, chunks = read_commands(lines, source)
     table = _flags(settings)
     rules = read_rules(table, Path(source).stem or "commands")
-    files = read_files(table) | read_then(table)
+    files = read_files(table) | read_then(table) | around(table, rules, folder)
     table.finish()
     spec = BagSpec(
         folder=_absolute(folder), source=source, syntax="listed", axes=((rows,),), **rules, **files
@@ -117,6 +122,7 @@ def bag_from_parallel(
     table = _flags(settings)
     name = name_for(command if isinstance(command, str) else " ".join(command))
     rules, files = read_rules(table, name), read_files(table) | read_then(table)
+    files |= around(table, rules, folder)
     table.finish()
     spec = BagSpec(
         folder=_absolute(folder),

@@ -15,6 +15,7 @@ from tailrace.bag import slurmunits
 from tailrace.bag.arrayids import Array, read_array
 from tailrace.bag.asked import Asked, cores, gpus, memory, tasks
 from tailrace.bag.bag import Bag
+from tailrace.bag.bagfile import around
 from tailrace.bag.batch import Batch, fields
 from tailrace.bag.checks import check_bag
 from tailrace.bag.places import Path as KeyPath
@@ -86,6 +87,7 @@ def load_batch_script(
     table = Table(_merged(_keys(asked, numbers), flags), Lines(asked, flags))
     repeatable = bool(table.take("repeatable", bool))
     rules = read_rules(table, path.name) | read_then(table)
+    rules |= around(table, rules, folder)
     table.finish()
     batch = _batch(path.name, text, asked, numbers, folder, rules)
     spec = BagSpec(

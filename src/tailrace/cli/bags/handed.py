@@ -57,6 +57,13 @@ OPTIONS = (
     click.option("--matching", help="Who gets the next task: fcfs, random, fjbcr, maxmax, minmax."),
     click.option("--replication", help="Attempts beside slow ones: wqr, or 'ntdmr,n=2,t_s=60'."),
     click.option("--then", metavar="CMD", help="Once, when all tasks have their result."),
+    click.option(
+        "--setup",
+        metavar="FILE|KEY=VALUE",
+        multiple=True,
+        help="What a machine does before its first task: a script, image=python:3.12, …",
+    ),
+    click.option("--secrets", metavar="NAME,…", help="Variables of yours that only tasks find."),
     click.option("--repeatable", is_flag=True, default=None, help="Two attempts may run at once."),
     click.option("--budget", help="All that may be spent: '20 USD'."),
     click.option("--deadline", help="When it should be done, from now: 2h. Shown, not enforced."),
@@ -184,7 +191,28 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         settings["needs"] = _pairs("--needs", options["needs"], "cores=2,memory=4GiB")
     if options["retries"] is not None:
         settings["retries"] = {"task_failed": options["retries"]}
+    if options["setup"]:
+        settings["setup"] = _setup(options["setup"])
+    if options["secrets"] is not None:
+        settings["secrets"] = [name.strip() for name in options["secrets"].split(",")]
     return settings
+
+
+def _setup(given: tuple[str, ...]) -> dict[str, Any]:
+    """Keys of `[setup]`, each by itself, as a value may hold commas; a file is its script."""
+    from tailrace.bag.textfile import read_text
+
+    found: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals:
+            key, value = "script", read_text(Path(text), text)
+        if key in found:
+            remedy = "Give each key once; a file is the script."
+            raise BadInput(f"{key} is given twice", flag="--setup", remedy=remedy)
+        lists = key in ("modules", "mounts")
+        found[key] = [word.strip() for word in value.split(",")] if lists else value
+    return found
 
 
 def _strategy(flag: str, text: str | None) -> dict[str, Any] | str | None:
