@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.cli import place
-from tailrace.cli.servers.calling import Asked
+from tailrace.cli.servers.asking import Asked
 from tailrace.cli.servers.changing import add, change
 from tailrace.scheduler.events import Change
 from tailrace.server.records import reading

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tailrace.bag.bag import Bag
-from tailrace.cli.servers.calling import Asked, call
+from tailrace.cli.servers.asking import Asked
+from tailrace.cli.servers.calling import Busy
 from tailrace.cli.servers.handing import patiently
 from tailrace.errors import ServerError, TailraceError
 from tailrace.python.answers import Answers
@@ -29,10 +30,10 @@ class Elsewhere:
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
-        self._asked = Asked(owner)
         self._closed = threading.Event()
+        self._asked = Asked(owner, log.warning, self._closed.wait)
         self._pid = os.getpid()
-        call(owner, "GET", "/api/v1/me")  # who cannot be reached, or is not ours, says so now
+        self._asked.get("me")  # who cannot be reached, or is not ours, says so now
 
     @property
     def alive(self) -> bool:
@@ -84,6 +85,8 @@ class Elsewhere:
                 path = f"bags/{bag}/answers?after={after}&wait={WAIT_S:g}"
                 told: Answered = self._asked.get(path, Answered)
                 return told
+            except Busy:
+                raise  # it was asked for long enough
             except ServerError:
                 failed += AGAIN_S
                 if failed > PATIENCE_S or self._closed.wait(AGAIN_S):

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from tailrace.cli import place, settings
 from tailrace.cli.screen import plain
-from tailrace.cli.servers.calling import call
 from tailrace.cli.servers.reached import named, server_option
+from tailrace.cli.servers.waiting import insist
 from tailrace.errors import BadInput
 from tailrace.quantities import duration_us, show_duration, show_size
 from tailrace.report.words import count
@@ -62,7 +62,7 @@ def _line(one: Going, goes: str) -> str:
 def _collected(owner: Owner | None, keep_s: int, dry_run: bool) -> Collected:
     if owner is not None:
         asked = {"keep_s": keep_s, "dry_run": dry_run}
-        found: Collected = call(owner, "POST", "/api/v1/gc", asked, Collected)
+        found: Collected = insist(owner, "POST", "/api/v1/gc", asked, Collected)
         return found
     folder = place.nearest()
     link = reading.open_store(folder)

@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from tailrace.cli.servers.calling import call
 from tailrace.cli.servers.reached import kept
+from tailrace.cli.servers.waiting import insist
 from tailrace.errors import BadInput
 from tailrace.server.people.secretfile import keep
 from tailrace.server.tables.lock import Owner
@@ -29,7 +29,7 @@ def command(file: str | None, forget: bool) -> int:
         return 0
     join = _join(file)
     owner = Owner(address=join.url, token=join.token, fingerprint=join.fingerprint)
-    me: Me = call(owner, "GET", "/api/v1/me", kind=Me)
+    me: Me = insist(owner, "GET", "/api/v1/me", kind=Me)
     kept().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     keep(kept(), join.text())
     click.echo(f"You are {me.kind} {me.name} at {join.url}; kept in {kept()}.")

@@ -83,17 +83,17 @@ def _follow(here: Reader, facts: BagFacts, view: View) -> None:
 def _heard(here: Reader, bag: int, progress: Progress) -> bool:
     """A server elsewhere that does not answer is asked again, for what comes after the last news.
     One of this folder has ended with its run."""
-    pause, failed = BACKOFF_S[0], 0
+    pause, until, said = BACKOFF_S[0], time.monotonic() + PATIENCE_S, False
     while True:
         try:
             return _took_news(here, bag, progress)
         except ServerError as error:
-            if _is_of_this_folder(here) or failed >= PATIENCE_S:
+            if _is_of_this_folder(here) or time.monotonic() > until:
                 raise
-            if not failed:
+            if not said:
                 click.echo(f"tailrace: {error.message}; trying again", err=True)
         time.sleep(pause)
-        failed, pause = failed + pause, min(2 * pause, BACKOFF_S[1])
+        pause, said = min(2 * pause, BACKOFF_S[1]), True
 
 
 def _is_of_this_folder(here: Reader) -> bool:

@@ -14,8 +14,9 @@ from tailrace.bag.bag import Bag
 from tailrace.cli import place, settings
 from tailrace.cli.bags import secrets
 from tailrace.cli.servers import submitting
-from tailrace.cli.servers.calling import call
+from tailrace.cli.servers.calling import Busy, call
 from tailrace.cli.servers.handing import hand_in, new_key
+from tailrace.cli.servers.waiting import Waiting, to_the_terminal
 from tailrace.errors import ServerError, TailraceError
 from tailrace.server.pools.command_pool import CommandPool
 from tailrace.server.tables import lock
@@ -29,12 +30,14 @@ FLAGS = ("cores", "memory", "price")
 def detach(bag: Bag, options: dict[str, Any]) -> int:
     secrets.found(bag.spec)  # before anything is started
     runs = place.for_run(Path(bag.spec.folder))
-    until = time.monotonic() + PATIENCE_S
+    until, waiting = time.monotonic() + PATIENCE_S, Waiting(to_the_terminal)
     once = partial(hand_in, key=new_key())  # the next server of the folder knows the key, too
     while True:
         owner = lock.alive(runs) or _started(runs, options, bag.spec.secrets)
         try:
             submitted, _ = submitting.submit(owner, bag, travel=False, hand_in=once)
+        except Busy as error:
+            time.sleep(waiting.after(error))
         except ServerError:
             if time.monotonic() > until:
                 raise

@@ -1,21 +1,15 @@
-"""Calls to a server: of this folder, or another."""
+"""One call to a server: of this folder, or another."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from tailrace.errors import BadInput, ServerError
-from tailrace.scheduler.events import Change
-from tailrace.server.records.reading import FeedItem
 from tailrace.server.tables.lock import Owner
 from tailrace.worker.pinned import connect, seconds
-
-if TYPE_CHECKING:
-    from tailrace.bag.additions import Addition
-    from tailrace.server.enlarging import Enlarged
 
 PATIENCE_S = 30.0
 
@@ -52,36 +46,6 @@ def call(
     if status != 200:
         raise BadInput(f"the server at {owner.address} refuses: {_words(data)}")
     return msgspec.json.decode(data, type=kind)
-
-
-class Asked:
-    """What is asked of a server in the same words by every reader."""
-
-    def __init__(self, owner: Owner) -> None:
-        self.owner = owner
-
-    def get(self, path: str, kind: Any) -> Any:
-        return call(self.owner, "GET", f"/api/v1/{path}", kind=kind)
-
-    def explain(self, subject: str) -> list[str]:
-        lines: list[str] = self.get(f"explain?subject={quote(subject)}", list[str])
-        return lines
-
-    def events(self, number: int, after: int, wait_s: float) -> list[FeedItem]:
-        path = f"bags/{number}/events?after={after}&wait={wait_s:g}"
-        items: list[FeedItem] = self.get(path, list[FeedItem])
-        return items
-
-    def change(self, number: int, what: Change, tasks: tuple[int, ...] = (), why: str = "") -> None:
-        body = {"change": what.value, "tasks": tasks, "why": why}
-        call(self.owner, "POST", f"/api/v1/bags/{number}/change", body)
-
-    def add(self, number: int, asked: Addition) -> Enlarged:
-        from tailrace.server.enlarging import Enlarged
-
-        path = f"/api/v1/bags/{number}/add"
-        found: Enlarged = call(self.owner, "POST", path, asked, Enlarged)
-        return found
 
 
 def _exchange(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tailrace.cli.servers.calling import Asked
+from tailrace.cli.servers.asking import Asked
 from tailrace.scheduler.events import BagChanged, Change
 from tailrace.server.tables import lock
 

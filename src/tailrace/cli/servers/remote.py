@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from tailrace.cli.servers.calling import Asked
+from tailrace.cli.servers.asking import Asked
 from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change

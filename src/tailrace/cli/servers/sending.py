@@ -17,6 +17,7 @@ from tailrace.bag import catalogue
 from tailrace.bag.bag import Bag
 from tailrace.bag.spec import BagSpec, FileName
 from tailrace.cli.servers.packing import Packed, pack
+from tailrace.cli.servers.waiting import PATIENCE_S, to_the_terminal
 from tailrace.errors import BadInput, ServerError
 from tailrace.server.tables.lock import Owner
 from tailrace.worker.blobs import CHUNK, describe, digest
@@ -24,7 +25,6 @@ from tailrace.worker.depot import Depot, Refused
 from tailrace.worker.joining import Join
 
 AT_ONCE = 4
-GIVE_UP_S = 30.0  # without an answer
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -52,21 +52,32 @@ def send(owner: Owner, bag: Bag) -> tuple[BagSpec, Sent]:
     return replace(bag.spec, catalogue=name), Sent(len(sizes), sum(sizes), sent)
 
 
-def depot(owner: Owner) -> Depot:
-    """Gives up when nobody answers for a while."""
-    since: list[float] = []
+class GoingOn:
+    """Gives up when nothing has come or gone for a while; tells each trouble once."""
 
-    def go_on(wrong: str) -> None:
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._since = 0.0
+        self._said: set[str] = set()
+
+    def __call__(self, wrong: str) -> None:
+        """Before each try, with what went wrong with the last."""
+        now = time.monotonic()
         if not wrong:
-            since[:] = [time.monotonic()]
-        elif time.monotonic() - since[0] > GIVE_UP_S:
-            raise ServerError(
-                f"the server at {owner.address} does not take or give files: {wrong}",
-                remedy="The same command again goes on where this one stopped.",
-            )
+            self._since = now
+            return
+        text = f"the server at {self._owner.address} does not take or give files: {wrong}"
+        if now - self._since > PATIENCE_S:
+            remedy = "The same command again goes on where this one stopped."
+            raise ServerError(text, remedy=remedy)
+        if wrong not in self._said:
+            to_the_terminal(f"{text}; trying again")
+        self._said.add(wrong)
 
+
+def depot(owner: Owner, go_on: GoingOn | None = None) -> Depot:
     join = Join(owner.address, owner.token, owner.fingerprint)
-    return Depot(lambda: join, go_on)
+    return Depot(lambda: join, go_on or GoingOn(owner))
 
 
 def _sent(owner: Owner, packed: Packed) -> int:
@@ -102,10 +113,11 @@ class Sender:
     def __init__(self, owner: Owner, packed: Packed) -> None:
         self._owner, self._packed = owner, packed
         self._own = threading.local()
+        self._going_on = GoingOn(owner)  # for all of them: while one gets on, the server is there
 
     def send(self, name: str) -> int:
         if not hasattr(self._own, "depot"):
-            self._own.depot = depot(self._owner)
+            self._own.depot = depot(self._owner, self._going_on)
         data = self._packed.read(name)
         if digest(data) != name:
             path, _ = self._packed.chunks[name]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from tailrace.cli.servers.calling import call
+from tailrace.cli.servers.waiting import insist
 from tailrace.server.clock import Clock
 from tailrace.server.people.principals import Kind
 from tailrace.server.people.tokens import Token, Tokens
@@ -32,16 +32,16 @@ class Served:
         self._owner = server
 
     def tokens(self) -> list[Token]:
-        found: list[Token] = call(self._owner, "GET", "/api/v1/tokens", kind=list[Token])
+        found: list[Token] = insist(self._owner, "GET", "/api/v1/tokens", kind=list[Token])
         return found
 
     def add(self, kind: Kind, name: str, expires_s: int | None, *, trusted: bool) -> str:
         body = {"kind": kind.value, "name": name, "expires_s": expires_s, "trusted": trusted}
-        made: NewToken = call(self._owner, "POST", "/api/v1/tokens", body, NewToken)
+        made: NewToken = insist(self._owner, "POST", "/api/v1/tokens", body, NewToken)
         return made.token
 
     def revoke(self, number: int) -> Token:
-        gone: Token = call(self._owner, "POST", f"/api/v1/tokens/{number}/revoke", kind=Token)
+        gone: Token = insist(self._owner, "POST", f"/api/v1/tokens/{number}/revoke", kind=Token)
         return gone
 
 
