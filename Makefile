@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Debian packages that some tests use; without one, its tests skip and name it.
 DEBIAN := pypy3 parallel chromium povray hmmer postgresql python3-simgrid slurm-wlm munge openssh-server nftables iproute2 podman runc docker.io busybox-static
 
-.PHONY: demo install test test-all test-compiled lint types unit soak bench studies clean
+.PHONY: demo install test test-all test-compiled lint types unit fuzz soak bench studies clean
 
 demo: $(VENV)/installed
 	$(BIN)/tailrace demo --folder demo
@@ -48,6 +48,16 @@ test-compiled:
 	    -c constraints.txt '.[dev]' && \
 	$$folder/bin/tailrace --version | grep compiled && \
 	$$folder/bin/python -m pytest --numprocesses auto --dist loadfile $(COMPILED_TESTS)
+
+$(VENV)/fuzz: $(VENV)/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	touch $@
+
+# The API, called in every way that its own description allows and in many that it does not; two
+# minutes with 20 examples for each route and caller. Once this is installed, `make test` does it, too.
+EXAMPLES ?= 20
+fuzz: $(VENV)/fuzz
+	TAILRACE_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest tests/fuzz
 
 # 20,000 seeds of simulated faults; about an hour.
 soak: $(VENV)/dev

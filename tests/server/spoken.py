@@ -27,6 +27,7 @@ class Spoken:
         self.world = World(folder / ".tailrace", (Pool("lab"),), check=True, store=store)
         self.app = App(self.world, OWNER)
         self._seq = 0
+        self.head: dict[bytes, bytes] = {}  # of the newest answer
         self.loop.run_until_complete(self._begin())
 
     async def _begin(self) -> None:
@@ -63,7 +64,8 @@ class Spoken:
         async with asyncio.timeout(60):
             await self.app(scope, receive, send)
         data = told[1]["body"]
-        is_json = dict(told[0]["headers"])[b"content-type"] == b"application/json"
+        self.head = dict(told[0]["headers"])
+        is_json = self.head[b"content-type"] == b"application/json"
         return told[0]["status"], json.loads(data) if is_json else data
 
     def work(self, token: str = OWNER, **said: Any) -> tuple[int, Any]:

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.server.spoken import spoken
 
 from tailrace.bag.bagfile import bag_from_commands
 from tailrace.scheduler.events import BagSubmitted
@@ -187,3 +188,19 @@ def test_a_bag_with_one_strange_part_is_refused_or_can_be_sent(
 
 def test_the_description_is_made_of_the_same_table(stage: Stage) -> None:
     assert description(stage.app._api.routes.all)["paths"].keys() == {p for _, p, _ in stage.routes}
+
+
+def test_what_fuzzing_by_the_description_has_found_stays_mended(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        assert server.call("DELETE", "/api/v1/bags")[0] == 405
+        assert server.head[b"allow"] == b"GET, POST"
+        bag = server.submit("true")
+        empty = {f"bags/{bag}/find?text=": "names no task", "explain?subject=": "is no subject"}
+        for path, words in empty.items():  # which is not the same as missing
+            status, told = server.call("GET", f"/api/v1/{path}")
+            assert status == 400 and words in told["error"]
+        paths = server.call("GET", "/api/v1/openapi.json")[1]["paths"]
+        status, told = server.work(protocol=2)
+        described = paths["/api/v1/work"]["post"]["responses"][str(status)]["content"]
+        name = described["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        assert (status, name) == (409, "Versions") and told["protocol"] == 1

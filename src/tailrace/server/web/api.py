@@ -46,6 +46,7 @@ MOST_WORK = 64 * 1024 * 1024
 MOST_WAIT_S = 60.0
 PAGE = 500  # results in one answer
 BAG = "/api/v1/bags/{bag}"
+SUBJECT = r"^(bag [0-9]{1,15}|task [0-9]{1,15}/[0-9]{1,15}|host .+)$"
 
 
 class ChangeRequest(msgspec.Struct, frozen=True):
@@ -102,12 +103,22 @@ class AtMost(msgspec.Struct, frozen=True):
     most: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 100
 
 
+class Versions(msgspec.Struct, frozen=True):
+    """What a worker of another version is told: an older one fetches the file of this hash."""
+
+    error: str
+    protocol: int
+    worker: str
+
+
 class Text(msgspec.Struct, frozen=True):
     text: str
 
 
 class Subject(msgspec.Struct, frozen=True):
-    subject: str
+    """The form is described, and checked by whoever has better words for what is wrong."""
+
+    subject: Annotated[str, msgspec.Meta(extra_json_schema={"pattern": SUBJECT})]
 
 
 async def _unused(call: Call) -> Any:
@@ -116,7 +127,7 @@ async def _unused(call: Call) -> Any:
 
 WORK = Route(
     "POST", "/api/v1/work", Who.WORKERS, "A worker tells what it has, and gets what to do.",
-    _unused, WorkReply, WorkRequest, most_body=MOST_WORK,
+    _unused, WorkReply, WorkRequest, most_body=MOST_WORK, clash=Versions,
 )  # fmt: skip
 
 
@@ -419,8 +430,9 @@ class Api:
             self._neighbours.look(self._world.clock.now())
 
     async def _revoke_token(self, call: Call) -> Token:
+        gone = self._tokens.revoke(call.path["token"], self._world.clock.now())
         log.info("token %d revoked by %s", call.path["token"], call.who)
-        return self._tokens.revoke(call.path["token"], self._world.clock.now())
+        return gone
 
     async def _metrics(self, call: Call) -> Plain:
         return Plain(metrics(self._world), "text/plain; version=0.0.4")

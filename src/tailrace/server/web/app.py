@@ -19,7 +19,7 @@ from tailrace.server.people.principals import Kind, Principal, Who
 from tailrace.server.people.tokens import Tokens
 from tailrace.server.protocol import PROTOCOL, REPORTED, WorkRequest, decode_request, encode
 from tailrace.server.tables.link import TROUBLES
-from tailrace.server.web.api import WORK, Api
+from tailrace.server.web.api import WORK, Api, Versions
 from tailrace.server.web.gate import Gate
 from tailrace.server.web.repeats import key_of
 from tailrace.server.web.routes import Call, Plain, Refused, Route
@@ -75,8 +75,7 @@ class App:
             else:
                 await self._route(principal, scope, receive, send)
         except Refused as error:
-            headers = {401: WHO_ARE_YOU, 503: _again()}.get(error.status, JSON)
-            await _answer(send, error.status, encode({"error": str(error)}), headers)
+            await _answer(send, error.status, encode({"error": str(error)}), _beside(error))
         except OtherProtocol:
             await _answer(send, 409, encode(self._versions()), JSON)
         except Full as error:
@@ -89,10 +88,9 @@ class App:
             self._world.check_room()  # others may have come while it was on its way
             await self._see_to(principal, _request(body), receive, send)
 
-    def _versions(self) -> dict[str, Any]:
-        """What a worker of another version is told: an older one fetches the file of this hash."""
+    def _versions(self) -> Versions:
         text = f"this server speaks protocol {PROTOCOL}"
-        return {"error": text, "protocol": PROTOCOL, "worker": self._api.worker_hash}
+        return Versions(text, PROTOCOL, self._api.worker_hash)
 
     async def _see_to(
         self, principal: Principal, request: WorkRequest, receive: Receive, send: Send
@@ -201,6 +199,12 @@ def _again(after_s: int = 1) -> Headers:
     return [*JSON, (b"retry-after", str(after_s).encode())]
 
 
+def _beside(error: Refused) -> Headers:
+    if error.allowed:
+        return [*JSON, (b"allow", error.allowed.encode())]
+    return {401: WHO_ARE_YOU, 503: _again()}.get(error.status, JSON)
+
+
 def _admit(route: Route, principal: Principal | None) -> None:
     if route.who is Who.ANYONE:
         return
@@ -213,7 +217,7 @@ def _admit(route: Route, principal: Principal | None) -> None:
 def _query(route: Route, scope: Scope) -> Any:
     if route.query is None:
         return None
-    given = dict(parse_qsl(scope.get("query_string", b"").decode()))
+    given = dict(parse_qsl(scope.get("query_string", b"").decode(), keep_blank_values=True))
     return msgspec.convert(given, route.query, strict=False)
 
 

@@ -28,7 +28,8 @@ class Error(msgspec.Struct, frozen=True):
 
 
 def description(routes: tuple[Route, ...]) -> dict[str, Any]:
-    kinds = [kind for route in routes for kind in (route.gives, route.takes) if kind is not None]
+    told = (kind for route in routes for kind in (route.gives, route.takes, route.clash))
+    kinds = [kind for kind in told if kind is not None]
     schemas, components = msgspec.json.schema_components([*kinds, Error], ref_template=REF)
     of = dict(zip(map(repr, [*kinds, Error]), schemas, strict=True))
     paths: dict[str, Any] = {}
@@ -49,7 +50,7 @@ def _operation(route: Route, of: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "summary": route.summary,
         "parameters": [*_path(route), *_query(route), *_key(route)],
-        "responses": {"200": _answer(route, of), **_refusals(of)},
+        "responses": {"200": _answer(route, of), **_refusals(route, of)},
     }
     if route.who is not Who.ANYONE:
         found["security"] = [{"token": []}]
@@ -69,9 +70,15 @@ def _answer(route: Route, of: dict[str, Any]) -> dict[str, Any]:
     return {"description": "as asked", "content": {route.kind: {"schema": schema}}}
 
 
-def _refusals(of: dict[str, Any]) -> dict[str, Any]:
-    content = {"application/json": {"schema": of[repr(Error)]}}
-    return {status: {"description": why, "content": content} for status, why in CAUSES.items()}
+def _refusals(route: Route, of: dict[str, Any]) -> dict[str, Any]:
+    found = {status: _refusal(why, of[repr(Error)]) for status, why in CAUSES.items()}
+    if route.clash is not None:
+        found["409"] = _refusal("the caller speaks another protocol", of[repr(route.clash)])
+    return found
+
+
+def _refusal(why: str, schema: Any) -> dict[str, Any]:
+    return {"description": why, "content": {"application/json": {"schema": schema}}}
 
 
 def _path(route: Route) -> list[dict[str, Any]]:

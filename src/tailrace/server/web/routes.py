@@ -38,9 +38,11 @@ class Plain(NamedTuple):
 
 
 class Refused(Exception):
-    def __init__(self, status: int, message: str) -> None:
+    def __init__(self, status: int, message: str, allowed: str = "") -> None:
+        """`allowed`: the methods that are there instead."""
         super().__init__(message)
         self.status = status
+        self.allowed = allowed
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -56,6 +58,7 @@ class Route(msgspec.Struct, frozen=True):
     kind: str = "application/json"
     raw: bool = False  # it takes bytes as they are
     keyed: bool = False  # made again with the same Idempotency-Key, it is done once
+    clash: Any = None  # what it says with 409, where it may
 
     @property
     def steps(self) -> list[str]:
@@ -81,7 +84,8 @@ class Routes:
             if route.method == method:
                 return route, values
         if found:
-            raise Refused(405, f"{path} takes {', '.join(route.method for route, _ in found)}")
+            allowed = ", ".join(route.method for route, _ in found)
+            raise Refused(405, f"{path} takes {allowed}", allowed)
         raise Refused(404, f"no such thing: {method} {path}")
 
 

@@ -28,8 +28,11 @@ MOST_ASKED = 10_000
 T = TypeVar("T")
 
 
+Digest = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": "^[0-9a-f]{64}$"})]
+
+
 class Asked(msgspec.Struct, frozen=True):
-    hashes: Annotated[list[str], msgspec.Meta(max_length=MOST_ASKED)]
+    hashes: Annotated[list[Digest], msgspec.Meta(max_length=MOST_ASKED)]
     attempt: Count | None = None
 
 
