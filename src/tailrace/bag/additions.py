@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tailrace.bag import boxes
 from tailrace.bag.alike import axis_names
 from tailrace.bag.bag import Bag
+from tailrace.bag.batch import TASKS as JOB_IDS
 from tailrace.bag.blocks import Axes
 from tailrace.bag.boxes import Box, Cutter
 from tailrace.bag.checks import check_bag
@@ -33,6 +34,7 @@ FORMS: dict[str, str] = {
     "listed": "It lists commands: add more with --commands FILE",
     "parallel": "It was given with `:::`: add more values with `::: d e`",
     "braces": "It has parameters: add values with --set NAME=VALUES, or its changed bag file",
+    "batch": "It is an array of a batch script: add numbers with --array 5-8",
 }
 
 
@@ -60,8 +62,9 @@ def add(bag: Bag, asked: Addition) -> Added:
     asked_for, new = 0, _New(bag)
     for cutter in _wanted(bag, asked):
         asked_for += new.take(cutter)
-    if bag.count + new.count > MOST_TASKS:
-        raise BadInput(f"bag {bag.number} would have more than {MOST_TASKS:,} tasks")
+    most = MOST_TASKS if bag.spec.batch is None else JOB_IDS
+    if bag.count + new.count > most:
+        raise BadInput(f"bag {bag.number} would have more than {most:,} tasks")
     grown = _grown(bag, new)
     return Added(grown, new.chunks, bag.count, asked_for - new.count)
 
@@ -100,12 +103,15 @@ def _less(cutter: Cutter, left: list[Box], others: list[Sweep]) -> list[Box]:
 
 def _refuse_other_kinds(bag: Bag, asked: Addition) -> None:
     spec, label = bag.spec, f"bag {bag.number}"
-    if spec.function is not None or spec.batch is not None:
-        what = "calls from Python" if spec.function is not None else "a batch script"
-        raise BadInput(f"{label} is of {what}, and cannot be added to", remedy="Run another bag.")
+    if spec.function is not None or (spec.batch is not None and not spec.batch.array):
+        kind = "calls from Python" if spec.function is not None else "a batch script, not an array"
+        raise BadInput(f"{label} is of {kind}, and cannot be added to", remedy="Run another bag.")
     if spec.then is not None:
-        remedy = "Run the larger bag: it takes over the results there are."
-        raise BadInput(f"{label} ends with a command of its own (`then`)", remedy=remedy)
+        raise BadInput(
+            f"{label} ends with a command of its own (`then`), and takes no more tasks",
+            remedy="Run the larger bag instead, with `tailrace run` or `tailrace submit`: it takes "
+            "over all results there are, and `then` runs once more, when the new tasks are done.",
+        )
     if asked.syntax != spec.syntax:
         raise BadInput(f"{label} takes no tasks of this form", remedy=f"{FORMS[spec.syntax]}.")
     if asked.basis and asked.basis != basis(spec):
@@ -188,6 +194,7 @@ def _grown(bag: Bag, new: _New) -> Bag:
         return bag.read_chunk(k) if k < before else added[k - before]
 
     grown = Bag(replace(spec, blocks=(*spec.blocks, *axes_of)), read, bag.number)
+    grown.task(grown.count - 1)  # of an array, only numbers are of use
     if spec.outputs:
         check_outputs(grown, Origin(spec.source))
         check_overwriting(grown, Origin(spec.source))

@@ -7,6 +7,7 @@ nothing, whatever its size.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,6 +32,47 @@ class Array(NamedTuple):
     @property
     def size(self) -> int:
         return self.column.count
+
+
+class Extent(NamedTuple):
+    """Of an array that was added to."""
+
+    least: int
+    most: int
+    step: int
+    size: int
+
+
+def extent(columns: Iterable[object]) -> Extent:
+    """Of their numbers together, of which none comes twice."""
+    parts = [_numbers(column) for column in columns]
+    least, most = min(map(_least, parts)), max(map(_most, parts))
+    size = sum(map(len, parts))
+    step, rest = divmod(most - least, max(size - 1, 1))
+    even = step > 0 and not rest and all(_is_in_step(part, least, step) for part in parts)
+    return Extent(least, most, step if even else 1, size)
+
+
+def _numbers(column: object) -> range | tuple[int, ...]:
+    if isinstance(column, Range):
+        first, step = int(column.start), int(column.step)
+        return range(first, first + column.count * step, step)
+    if isinstance(column, Listed):
+        return tuple(map(int, column.values))
+    raise ValueError("the numbers of an array are listed, or a range")
+
+
+def _least(part: range | tuple[int, ...]) -> int:
+    return part[0] if isinstance(part, range) else min(part)
+
+
+def _most(part: range | tuple[int, ...]) -> int:
+    return part[-1] if isinstance(part, range) else max(part)
+
+
+def _is_in_step(part: range | tuple[int, ...], first: int, step: int) -> bool:
+    some = part[:2] if isinstance(part, range) else part
+    return all((number - first) % step == 0 for number in some)
 
 
 def read_array(text: str) -> Array:
@@ -68,6 +110,13 @@ def _of_ranges(parts: list[range], text: str) -> Array:
     steps = {after - before for before, after in pairwise(numbers)}
     step = steps.pop() if len(steps) == 1 else 1
     return Array(Listed(NAME, tuple(numbers)), numbers[0], numbers[-1], step)
+
+
+def env_of_array(numbers: Array | Extent) -> dict[str, str]:
+    """What Slurm tells each task of the whole array."""
+    told = (("MIN", numbers.least), ("MAX", numbers.most), ("STEP", numbers.step),
+            ("COUNT", numbers.size))  # fmt: skip
+    return {f"SLURM_ARRAY_TASK_{name}": str(number) for name, number in told}
 
 
 def _bad(text: str, message: str) -> BadInput:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,14 @@ from msgspec.structs import replace
 
 from tailrace.bag import batch, then
 from tailrace.bag.arrayids import NAME as ARRAY
+from tailrace.bag.arrayids import env_of_array, extent
 from tailrace.bag.blocks import Blocks
 from tailrace.bag.chunks import Reading
 from tailrace.bag.command import command_of, variable
-from tailrace.bag.items import Items
+from tailrace.bag.extent import MOST_COMMAND, Extent, check_last, too_long
+from tailrace.bag.items import Item, Items, Parcel
 from tailrace.bag.spec import BagSpec, FileRule
-from tailrace.bag.task import Input, Output, Task
+from tailrace.bag.task import FAULTS, CannotBeMade, Input, Output, Task
 from tailrace.bag.template import Scope, Template
 from tailrace.bag.terms import Terms
 from tailrace.bag.values import show
@@ -43,19 +45,43 @@ class Bag:
         self._items = None if spec.function is None else Items(spec.function, read_chunk)
         self.read_chunk = read_chunk
         self._command = command_of(spec, self.sweep)
+        self.extent = Extent(spec, self._command, self.sweep.names())
         self._variables = [(variable(name), name) for name in self.sweep.names()]
         self._env = [(key, Template(text)) for key, text in spec.env.items()]
         self._inputs = _templates(spec.inputs) if spec.files == "staged" else []
         self._outputs = _templates(spec.outputs)
+        self._arrays: dict[int, dict[str, str]] = {}  # by how many blocks they have
 
     def task(self, index: int) -> Task:
+        """CannotBeMade where its values do not suit what they are filled into."""
+        if not 0 <= index < self.count:
+            raise IndexError(f"task {index} of {self.count}")
+        try:
+            return self._made(index)
+        except FAULTS as fault:
+            raise CannotBeMade(index, fault) from fault
+
+    def text(self, index: int) -> str:
+        """A task's command as one would type it, or why there is none."""
+        try:
+            return self.task(index).text()
+        except CannotBeMade as fault:
+            return f"({fault.message})"
+
+    def _made(self, index: int) -> Task:
         raw = self.raw(index)
         if self._items is not None:
-            return Task(index, {}, item=self._items[index])
+            return _call(index, self._items[index])
         if index == self.last:
+            check_last(self.spec)
             return then.task(self.spec, index)
+        if self.extent.many:
+            self.extent.check(index, raw)
         scope = {**raw, "index": index, "bag": self.spec.name}
         argv, shell = self._command.build(scope)
+        size = len(shell) if shell is not None else sum(map(len, argv or ()))
+        if size > MOST_COMMAND:  # what is quoted has grown
+            raise too_long(index, size)
         return Task(
             index,
             self.blocks.of(index)[0].typed(raw),
@@ -67,8 +93,21 @@ class Bag:
             printed=self._printed(index, raw),
         )
 
+    def outputs(self, index: int, names: Iterable[str]) -> tuple[Output, ...]:
+        """Those of a task that were left, by their names. Only the last task declares none."""
+        if index == self.last:
+            return then.outputs(names)
+        left = set(names)
+        return tuple(output for output in self.task(index).outputs if output.name in left)
+
     def params(self, index: int) -> dict[str, Any]:
-        return self.blocks.of(index)[0].typed(self.raw(index))
+        """None of a task that cannot be made."""
+        try:
+            return self.blocks.of(index)[0].typed(self.raw(index))
+        except FAULTS:
+            if not 0 <= index < self.count:
+                raise
+            return {}
 
     def raw(self, index: int) -> Scope:
         """The parameters as they stand in the command."""
@@ -104,6 +143,11 @@ class Bag:
             matching=spec.matching,
             replication=spec.replication,
             round_us=spec.round_us,
+            weight=spec.weight,
+            policy=spec.policy,
+            tail_below=spec.tail_below,
+            tail_stays=spec.tail_stays,
+            losers_run_on=spec.losers_run_on,
         )
         return terms if self._items is None else replace(terms, **_OF_CALLS)
 
@@ -174,7 +218,19 @@ class Bag:
                 env[key] = template.render(scope)
         if self.spec.batch is not None:
             env |= batch.of_task(self.spec.batch, self.number, index, scope.get(ARRAY))
+            env |= self._array_env(index) if self.spec.blocks else {}
         return env
+
+    def _array_env(self, index: int) -> dict[str, str]:
+        """To a task that was added, the array is what it was then, also when it is tried again; to
+        the others, what it was first, which all tasks share."""
+        sweeps = self.blocks.up_to(index)
+        if len(sweeps) == 1:
+            return {}
+        if len(sweeps) not in self._arrays:
+            columns = [axis[0] for sweep in sweeps for axis in sweep.axes]
+            self._arrays[len(sweeps)] = env_of_array(extent(columns))
+        return self._arrays[len(sweeps)]
 
     def _printed(self, index: int, raw: Scope) -> batch.Printed | None:
         if self.spec.batch is None:
@@ -189,6 +245,12 @@ class Bag:
 
     def _task_outputs(self, scope: Scope) -> tuple[Output, ...]:
         return tuple(Output(n.render(scope), t.render(scope), must) for n, t, must in self._outputs)
+
+
+def _call(index: int, item: Item) -> Task:
+    if isinstance(item, Parcel):
+        return Task(index, {}, item=b"", inputs=(Input("item", "", item.hash, item.size),))
+    return Task(index, {}, item=item)
 
 
 def _templates(rules: tuple[FileRule, ...]) -> _FileTemplates:

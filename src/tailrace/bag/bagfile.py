@@ -14,12 +14,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tailrace.bag import policysaid
 from tailrace.bag.bag import Bag
 from tailrace.bag.checks import check_bag
 from tailrace.bag.commands import read_commands, text_lines
 from tailrace.bag.files import read_files
 from tailrace.bag.parallel import read_words
 from tailrace.bag.parameters import read_axes
+from tailrace.bag.policysaid import Believe
 from tailrace.bag.rules import read_rules
 from tailrace.bag.secrets import read_secrets
 from tailrace.bag.setup import read_setup
@@ -33,10 +35,13 @@ from tailrace.errors import BadInput
 
 
 def load_bag_file(
-    path: Path, settings: Mapping[str, Any] | None = None, admit: Admit = anything
+    path: Path,
+    settings: Mapping[str, Any] | None = None,
+    admit: Admit = anything,
+    believe: Believe = policysaid.anything,
 ) -> Bag:
     """`settings` are keys of the file given as flags; they stand above it. `admit` knows which
-    strategies there are: whoever will run the bag gives it."""
+    strategies there are, and `believe` what policies mean: whoever will run the bag gives them."""
     shown, flags = str(path), _given(settings)
     text = read_text(path, shown)
     data = read_toml(text, shown)
@@ -44,10 +49,12 @@ def load_bag_file(
         remedy = "write one with: tailrace init 'python model.py --alpha {alpha}'"
         raise BadInput("the bag file is empty", file=shown, line=1, remedy=remedy)
     table = Table({**data, **flags}, Origin(shown, text, flags))
-    return _from_table(table, path.absolute().parent, shown, path.stem, admit)
+    return _from_table(table, path.absolute().parent, shown, path.stem, admit, believe)
 
 
-def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit) -> Bag:
+def _from_table(
+    table: Table, folder: Path, shown: str, name: str, admit: Admit, believe: Believe
+) -> Bag:
     command = table.take("command", str, list)
     table.take("settings", dict)  # of the machine, not of the bag: read by the command
     unused = table.choice("unused", ("error", "ok"), "error")
@@ -60,7 +67,10 @@ def _from_table(table: Table, folder: Path, shown: str, name: str, admit: Admit)
     axes, chunks = axes_of()
     spec = BagSpec(folder=str(folder), source=shown, command=words, axes=axes, **rules, **files)
     unused_ok = unused == "ok"
-    return check_bag(spec, chunks, table.origin, unused_ok=unused_ok, admit=admit, own=tuple(own))
+    return check_bag(
+        spec, chunks, table.origin, unused_ok=unused_ok, admit=admit, believe=believe,
+        own=tuple(own),
+    )  # fmt: skip
 
 
 def around(table: Table, rules: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -86,7 +96,13 @@ def _command(table: Table, command: Any) -> str | tuple[str, ...]:
 
 
 def bag_from_commands(
-    lines: Iterable[str], folder: Path, *, source: str, admit: Admit = anything, **settings: Any
+    lines: Iterable[str],
+    folder: Path,
+    *,
+    source: str,
+    admit: Admit = anything,
+    believe: Believe = policysaid.anything,
+    **settings: Any,
 ) -> Bag:
     """One shell command a line. `settings` as in `load_bag_file`."""
     rows, chunks = read_commands(lines, source)
@@ -97,7 +113,7 @@ def bag_from_commands(
     spec = BagSpec(
         folder=_absolute(folder), source=source, syntax="listed", axes=((rows,),), **rules, **files
     )
-    return check_bag(spec, chunks, table.origin, unused_ok=True, admit=admit)
+    return check_bag(spec, chunks, table.origin, unused_ok=True, admit=admit, believe=believe)
 
 
 def load_commands_file(path: str, folder: Path, **settings: Any) -> Bag:
@@ -115,7 +131,12 @@ def load_commands_file(path: str, folder: Path, **settings: Any) -> Bag:
 
 
 def bag_from_parallel(
-    words: Sequence[str], folder: Path, *, admit: Admit = anything, **settings: Any
+    words: Sequence[str],
+    folder: Path,
+    *,
+    admit: Admit = anything,
+    believe: Believe = policysaid.anything,
+    **settings: Any,
 ) -> Bag:
     """`cmd {} ::: a b c`."""
     command, axes = read_words(words)
@@ -133,7 +154,7 @@ def bag_from_parallel(
         **rules,
         **files,
     )
-    return check_bag(spec, [], table.origin, unused_ok=True, admit=admit)
+    return check_bag(spec, [], table.origin, unused_ok=True, admit=admit, believe=believe)
 
 
 def _flags(settings: Mapping[str, Any]) -> Table:

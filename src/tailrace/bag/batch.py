@@ -13,6 +13,8 @@ import msgspec
 
 TASKS = 10_000_000  # job ids of one bag
 NO_ARRAY = 4294967294  # what Slurm puts for %a where there is none
+FILLED_IN = ("SLURM_JOB_USER", "SLURM_JOB_NAME")  # into the names of files, as %u and %x
+MOST_WORD = 1024  # characters of one, as Slurm has it
 _FIELD = re.compile(r"%(\d{0,2})([A-Za-z%])")
 
 

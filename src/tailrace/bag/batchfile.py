@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tailrace.bag import slurmunits
+from tailrace.bag import policysaid, slurmunits
 from tailrace.bag.arrayids import Array, read_array
 from tailrace.bag.asked import Asked, cores, gpus, memory, tasks
 from tailrace.bag.bag import Bag
@@ -19,6 +19,7 @@ from tailrace.bag.bagfile import around
 from tailrace.bag.batch import Batch, fields
 from tailrace.bag.checks import check_bag
 from tailrace.bag.places import Path as KeyPath
+from tailrace.bag.policysaid import Believe
 from tailrace.bag.rules import read_rules
 from tailrace.bag.sbatch import is_batch_script, read_options
 from tailrace.bag.slurmenv import env_of
@@ -75,6 +76,7 @@ def load_batch_script(
     folder: Path,
     *,
     admit: Admit = anything,
+    believe: Believe = policysaid.anything,
     **settings: Any,
 ) -> Bag:
     """`array` as in `--array`; `settings` are keys of a bag file given as flags."""
@@ -95,7 +97,7 @@ def load_batch_script(
         syntax="batch", axes=((numbers.column,),) if numbers else (), batch=batch,
         repeatable=repeatable, **rules,
     )  # fmt: skip
-    return check_bag(spec, [], table.origin, unused_ok=True, admit=admit)
+    return check_bag(spec, [], table.origin, unused_ok=True, admit=admit, believe=believe)
 
 
 def _merged(keys: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +147,7 @@ def _keys(asked: Asked, numbers: Array | None) -> dict[str, Any]:
     if "job-name" in asked:
         keys["name"] = asked.text("job-name").replace("/", "_")
     if numbers is not None and numbers.most_running:
-        keys["most_running"] = numbers.most_running
+        keys["max_running"] = numbers.most_running
     return keys
 
 

@@ -35,6 +35,10 @@ class Blocks:
         block = self.all[bisect_right(self._firsts, index) - 1]
         return block.sweep, index - block.first
 
+    def up_to(self, index: int) -> list[Sweep]:
+        """That of this task, and those that were there before it."""
+        return [block.sweep for block in self.all[: bisect_right(self._firsts, index)]]
+
 
 def chunks_of(axes: Axes) -> int:
     """In how many chunks the rows among these axes are stored."""

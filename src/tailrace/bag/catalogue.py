@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from tailrace.bag.files import leads_out
+from tailrace.bag.files import leads_out, too_long
 from tailrace.errors import BadInput
 
 MOST_BYTES = 64 * 1024 * 1024
-MOST_NAME = 255  # bytes of a step of a path, as file systems have it
-MOST_PATH = 4000
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True):
@@ -36,15 +34,16 @@ def decode(data: bytes) -> Catalogue:
         raise BadInput(f"the catalogue of its files cannot be read: {error}") from None
     for path, entries in found.items():
         for entry in entries:
-            check_name(entry.name, path)
+            check_name(entry.name, f"the input {path}")
     return found
 
 
-def check_name(name: str, path: str) -> None:
+def check_name(name: str, what: str) -> None:
+    """Of a file in `what`."""
     if not name:
         return
     steps = name.split("/")
     if leads_out(name) or "." in steps or "" in steps:
-        raise BadInput(f"the input {path} holds {name!r}, a name that leads outside")
-    if len(name) > MOST_PATH or any(len(step.encode()) > MOST_NAME for step in steps):
-        raise BadInput(f"the input {path} holds a name of {len(name):,} characters")
+        raise BadInput(f"{what} holds {name!r}, a name that leads outside")
+    if too_long(name):
+        raise BadInput(f"{what} holds a name of {len(name):,} characters")

@@ -6,20 +6,24 @@ import re
 from collections.abc import Iterator
 
 from tailrace.bag.bag import Bag
-from tailrace.bag.batch import Batch
+from tailrace.bag.batch import FILLED_IN, MOST_WORD, Batch
 from tailrace.bag.chunks import Chunks
+from tailrace.bag.columns import with_samples
 from tailrace.bag.command import PREFIX, variable
-from tailrace.bag.files import check_inputs, step_of
+from tailrace.bag.extent import check_last
+from tailrace.bag.files import MOST_PATH, check_inputs, check_lengths, step_of
+from tailrace.bag.formats import check_formats
 from tailrace.bag.outputs import check_outputs
 from tailrace.bag.overwriting import check_overwriting
 from tailrace.bag.places import Path as KeyPath
+from tailrace.bag.policysaid import Believe, anything, check_policies
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import BagSpec
 from tailrace.bag.strategies import Admit, check_strategies
-from tailrace.bag.sweep import Column, Sweep
+from tailrace.bag.sweep import Sweep
 from tailrace.bag.tables import Origin, near
-from tailrace.bag.template import BUILT_IN, Field, Template, formatted
-from tailrace.bag.values import Listed, Value
+from tailrace.bag.template import BUILT_IN, Template
+from tailrace.bag.values import Listed
 from tailrace.errors import BadInput
 
 Placed = tuple[KeyPath, Template]
@@ -32,6 +36,7 @@ def check_bag(
     *,
     unused_ok: bool,
     admit: Admit,
+    believe: Believe = anything,
     own: tuple[str, ...] = (),
 ) -> Bag:
     """The bag, or the first fault with its place; `own` are files it was read from."""
@@ -39,7 +44,7 @@ def check_bag(
     if spec.syntax == "braces":
         placed = list(_templates(spec, origin))
         _check_known(placed, sweep, origin)
-        _check_formats(placed, sweep, origin)
+        check_formats(placed, sweep, origin)
         if not unused_ok:
             _check_used(placed, sweep, origin)
     if spec.batch is not None:
@@ -48,12 +53,21 @@ def check_bag(
     _check_order(spec, sweep, origin)
     check_strategies(spec, origin, admit)
     bag = Bag(spec, chunks.__getitem__)
-    if spec.catalogue is None:
-        check_inputs(bag, origin)
+    _check_extent(bag, origin)
+    check_policies(with_samples(bag), origin, believe)
+    check_lengths(spec, origin)
+    check_inputs(bag, origin)
     if spec.outputs:
         check_outputs(bag, origin)
         check_overwriting(bag, origin, own)
     return bag
+
+
+def _check_extent(bag: Bag, origin: Origin) -> None:
+    with origin.at("then"):
+        check_last(bag.spec)
+    with origin.at("command"):
+        bag.extent.check_all(bag.sweep)
 
 
 def _check_batch(batch: Batch) -> None:
@@ -65,6 +79,10 @@ def _check_batch(batch: Batch) -> None:
         raise BadInput("a batch script has a name, and the whole path of its folder")
     if any("=" in name or not name for name in batch.env):
         raise BadInput("a batch script sets a variable without a name")
+    patterns = max(len(batch.stdout), len(batch.stderr or ""))
+    words = max(len(batch.env.get(name, "")) for name in FILLED_IN)
+    if patterns > MOST_PATH or words > MOST_WORD:
+        raise BadInput("a batch script's files of output have names that are too long")
 
 
 def _templates(spec: BagSpec, origin: Origin) -> Iterator[Placed]:
@@ -72,17 +90,22 @@ def _templates(spec: BagSpec, origin: Origin) -> Iterator[Placed]:
     words = enumerate(spec.command) if isinstance(spec.command, tuple) else [(0, spec.command)]
     for position, text in words:
         with origin.at("command", position):
-            if "\0" in text:
-                raise ValueError("a NUL byte cannot be part of a command")
-            yield ("command", position), Template(text, shell=isinstance(spec.command, str))
+            yield ("command", position), _template(text, shell=isinstance(spec.command, str))
     for key, text in spec.env.items():
         with origin.at("env", key):
-            yield ("env", key), Template(text)
+            yield ("env", key), _template(text)
     for kind, rules in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         for position, rule in enumerate(rules):
             step = step_of(rule, position)
-            yield (kind, step), Template(rule.name)
-            yield (kind, step), Template(rule.place)
+            with origin.at(kind, step):
+                yield (kind, step), _template(rule.name)
+                yield (kind, step), _template(rule.place)
+
+
+def _template(text: str, *, shell: bool = False) -> Template:
+    if "\0" in text:
+        raise ValueError("a NUL byte cannot be part of a command")
+    return Template(text, shell=shell)
 
 
 def _check_known(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
@@ -108,38 +131,6 @@ def _csv_below(sweep: Sweep) -> str:
     if not (isinstance(alone, str) and alone.endswith((".csv", ".tsv"))):
         return ""
     return f'if {alone} lists parameters, csv = "{alone}" belongs above [parameters]; '
-
-
-def _check_formats(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:
-    for path, template in placed:
-        for field in template.fields:
-            if field.spec:
-                _check_format(path, field, sweep, origin)
-
-
-def _check_format(path: KeyPath, field: Field, sweep: Sweep, origin: Origin) -> None:
-    place = sweep.place_of(field.name)
-    for value in _samples(field.name, None if place is None else place.column):
-        try:
-            formatted(value, field.spec)
-        except ValueError as fault:
-            raise origin.bad(
-                path,
-                f"{{{field.name}:{field.spec}}} does not suit the value {value!r}: {fault}",
-                "use a format such as .3f for numbers, 04d for whole numbers, >10 for texts",
-            ) from None
-
-
-def _samples(name: str, column: Column | None) -> tuple[Value, ...]:
-    """Values that stand for all: of a list each, of a range and of a CSV column one."""
-    if column is None:
-        return ("x",) if name == "bag" else (0,)
-    if isinstance(column, Listed):
-        return column.values
-    if isinstance(column, Rows):
-        kind = column.kinds[column.columns.index(name)]
-        return {"int": ("1",), "number": ("0.5",), "text": ("text",)}[kind]
-    return (column.reader()(0),)
 
 
 def _check_used(placed: list[Placed], sweep: Sweep, origin: Origin) -> None:

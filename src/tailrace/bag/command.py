@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Protocol
 
 from tailrace.bag.parallel import ParallelCommand
 from tailrace.bag.spec import BagSpec
 from tailrace.bag.sweep import Sweep
-from tailrace.bag.template import Scope, Template
+from tailrace.bag.template import Field, Scope, Template
 
 Built = tuple[tuple[str, ...] | None, str | None]  # argv or a shell line
 
@@ -19,6 +20,9 @@ PREFIX = "TAILRACE_PARAM_"
 class Command(Protocol):
     def build(self, scope: Scope) -> Built: ...
 
+    def parts(self) -> Iterable[str | Field]:
+        """What its texts are made of, to know how long they become."""
+
 
 class Argv:
     def __init__(self, words: tuple[str, ...]) -> None:
@@ -27,6 +31,9 @@ class Argv:
 
     def build(self, scope: Scope) -> Built:
         return tuple([render(scope) for render in self._renders]), None
+
+    def parts(self) -> list[str | Field]:
+        return [part for template in self.templates for part in template.parts]
 
 
 class Shell:
@@ -37,12 +44,18 @@ class Shell:
     def build(self, scope: Scope) -> Built:
         return None, self._render(scope)
 
+    def parts(self) -> list[str | Field]:
+        return self.templates[0].parts
+
 
 class Row:
     """Each row is a shell command of its own."""
 
     def build(self, scope: Scope) -> Built:
         return None, scope[LISTED]  # type: ignore[return-value]
+
+    def parts(self) -> list[str | Field]:
+        return [Field(LISTED)]
 
 
 class Fixed:
@@ -53,6 +66,9 @@ class Fixed:
 
     def build(self, scope: Scope) -> Built:
         return self._words, None
+
+    def parts(self) -> tuple[str, ...]:
+        return self._words
 
 
 def command_of(spec: BagSpec, sweep: Sweep) -> Command:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from tailrace.bag.spec import FileRule
+from tailrace.bag.spec import BagSpec, FileRule
 from tailrace.bag.tables import Origin, Table, said
 from tailrace.bag.template import Template
 from tailrace.errors import BadInput
@@ -24,6 +24,8 @@ from tailrace.errors import BadInput
 if TYPE_CHECKING:
     from tailrace.bag.bag import Bag
 
+MOST_STEP = 255  # bytes of a step of a path, as file systems have it
+MOST_PATH = 4000
 _FEW = 10_000  # tasks whose inputs are looked for
 
 
@@ -63,18 +65,47 @@ def leads_out(path: str) -> bool:
     return path.startswith("/") or ".." in parts or parts[-1] in ("", ".") or "\0" in path
 
 
+def check_lengths(spec: BagSpec, origin: Origin) -> None:
+    """Of what stands in every name; values are checked with the outputs."""
+    for kind, rules in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for position, rule in enumerate(rules):
+            names = (rule.name, rule.place) if kind == "outputs" else (rule.name,)
+            with origin.at(kind, step_of(rule, position)):
+                for name in names:
+                    check_length(_fixed(Template(name)), "a file")
+
+
+def check_length(path: str, what: str) -> None:
+    if too_long(path):
+        step = max(path.split("/"), key=len)
+        raise BadInput(
+            f"{what} would have a name of {len(path):,} characters: {step[:40]}…",
+            remedy=f"no step of a path may have more than {MOST_STEP} bytes, "
+            f"nor all of it more than {MOST_PATH:,}",
+        )
+
+
+def too_long(path: str) -> bool:
+    """For file systems."""
+    data = path.encode("utf-8", "surrogatepass")
+    return len(data) > MOST_PATH or any(len(step) > MOST_STEP for step in data.split(b"/"))
+
+
 def step_of(rule: FileRule, position: int) -> str | int:
     """Where a rule stands in its list or table."""
     return position if rule.name == rule.place else rule.name
 
 
 def check_inputs(bag: Bag, origin: Origin) -> None:
-    """Each input must exist; those with placeholders are looked for with the first tasks."""
+    """Each input must exist, where its files are here; those with placeholders are looked for with
+    the first tasks."""
     for position, rule in enumerate(bag.spec.inputs):
+        place = ("inputs", step_of(rule, position))
         for path in _paths(bag, Template(rule.place)):
-            if not Path(bag.spec.folder, path).exists():
+            with origin.at(*place):
+                check_length(path, "an input")
+            if bag.spec.catalogue is None and not Path(bag.spec.folder, path).exists():
                 message = f"the input {path} does not exist"
-                place = ("inputs", step_of(rule, position))
                 raise origin.bad(place, message, f"looked in {bag.spec.folder}")
 
 

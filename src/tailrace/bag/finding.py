@@ -8,10 +8,10 @@ from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from tailrace.bag import then
-from tailrace.bag.rows import Rows
+from tailrace.bag.rows import CHUNK, Rows
 from tailrace.bag.sweep import Place, Sweep
 from tailrace.bag.tables import near
-from tailrace.bag.values import same, show
+from tailrace.bag.values import show
 from tailrace.errors import BadInput
 
 if TYPE_CHECKING:
@@ -98,14 +98,29 @@ def _positions(sweep: Sweep, place: Place, wanted: dict[str, str]) -> list[int] 
 
 
 def _rows(sweep: Sweep, place: Place, wanted: dict[int, str]) -> list[int]:
-    found = []
-    for index in range(place.count):
-        row = sweep.reader.row(index)
-        if all(row[i] == text or same(row[i], text) for i, text in wanted.items()):
-            found.append(index)
-            if len(found) > _SHOWN:
-                break
-    return found
+    found: list[int] = []
+    meant = [(i, text, _number(text)) for i, text in wanted.items()]
+    for k in range(-(-place.count // CHUNK)):
+        rows = sweep.reader.chunk(k)
+        left = list(range(len(rows)))
+        for i, text, value in meant:
+            left = [at for at in left if rows[at][i] == text or _is(rows[at][i], value)]
+        found += [k * CHUNK + at for at in left]
+        if len(found) > _SHOWN:
+            break
+    return found[: _SHOWN + 1]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _is(cell: str, value: float | None) -> bool:
+    """`0.10` means 0.1. A million cells are asked: most are numbers, or no number is looked for."""
+    return value is not None and _number(cell) == value
 
 
 def _offer(place: Place, text: str) -> str:

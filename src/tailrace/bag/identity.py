@@ -23,6 +23,7 @@ import msgspec
 
 from tailrace.bag.batch import Batch
 from tailrace.bag.command import LISTED
+from tailrace.bag.programs import among as programs_among
 from tailrace.bag.spec import BagSpec
 from tailrace.bag.sweep import names
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from tailrace.bag.bag import Bag
 
 TRIED = 100  # listed commands that are looked at for programs
-SCRIPTS = (".py", ".sh", ".R", ".r", ".jl", ".pl", ".rb", ".m", ".js", ".lua", ".awk", ".bash")
 WHOLE = 64 << 20  # a larger file is known by its size and time
 _BLOCK = 1 << 20
 _VARIABLE = re.compile(r"\$\{?([A-Za-z]\w*|_\w+)")
@@ -108,7 +108,7 @@ def _words(bag: Bag) -> list[str]:
     lines = [_split(line) for line in _shell_lines(bag)]
     if bag.spec.syntax != "listed" and not isinstance(command, str):
         lines.append(list(command))
-    return [word for words in lines for word in _programs_among(words)]
+    return [word for words in lines for word in programs_among(words)]
 
 
 def _shell_lines(bag: Bag) -> list[str]:
@@ -129,11 +129,6 @@ def variables(bag: Bag, shell: Mapping[str, str]) -> dict[str, str]:
     return {f"${n}": _of_text(shell[n]) if n in shell else UNSET for n in theirs}
 
 
-def _programs_among(words: list[str]) -> list[str]:
-    first = [word for word in words[:1] if "/" in word and "{" not in word]
-    return [*first, *(word for word in words if word.endswith(SCRIPTS) and "{" not in word)]
-
-
 def _split(line: str) -> list[str]:
     try:
         return shlex.split(line)
@@ -142,8 +137,10 @@ def _split(line: str) -> list[str]:
 
 
 def hash_of(path: Path) -> str | None:
-    """None: there is no such file."""
+    """None: there is no such file. A folder is known by the files in it."""
     try:
+        if path.is_dir():
+            return _of_folder(path)
         with open(path, "rb") as stream:
             about = os.fstat(stream.fileno())
             if about.st_size > WHOLE:
@@ -154,6 +151,21 @@ def hash_of(path: Path) -> str | None:
             return digest.hexdigest()
     except OSError:
         return None
+
+
+def _of_folder(folder: Path) -> str:
+    """By names and contents; a large one, as a large file, by sizes and times."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    about = [path.stat() for path in found]
+    small = sum(one.st_size for one in about) <= WHOLE
+    told = [
+        (
+            str(path.relative_to(folder)),
+            hash_of(path) if small else f"{one.st_size}-{one.st_mtime_ns}",
+        )
+        for path, one in zip(found, about, strict=True)
+    ]
+    return _of_text(repr(told))
 
 
 def _of_text(text: str) -> str:

@@ -2,7 +2,8 @@
 
 Nothing here unpickles anything: function and items are bytes that only a runner, and the program
 that handed them in, can read. Chunk 0 holds what all tasks share, the others the items: a thousand
-to a chunk, or fewer when they are large.
+to a chunk, or fewer when they are large. One that is larger than `LARGE` is a file that travels, as
+those of other bags do, and in the chunk stands by which name it is found.
 """
 
 from __future__ import annotations
@@ -17,8 +18,18 @@ import msgspec
 MOST_ITEMS = 1000  # in a chunk
 CHUNK_BYTES = 1 << 20  # an item that is larger has a chunk of its own
 KEPT = 4  # decoded chunks in memory
+LARGE = 256 * 1024  # bytes: more are no row's
 
-_decode_items = msgspec.msgpack.Decoder(list[bytes]).decode
+
+class Parcel(msgspec.Struct, frozen=True, array_like=True):
+    """An item that travels as a file."""
+
+    hash: str
+    size: int
+
+
+Item = bytes | Parcel
+decode_items = msgspec.msgpack.Decoder(list[Item]).decode
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -51,20 +62,21 @@ def pack(luggage: Luggage) -> bytes:
     return _encode(luggage)
 
 
-def in_chunks(items: Iterable[bytes]) -> Iterator[list[bytes]]:
-    chunk: list[bytes] = []
+def in_chunks(items: Iterable[Item]) -> Iterator[list[Item]]:
+    chunk: list[Item] = []
     size = 0
     for item in items:
-        if chunk and (len(chunk) == MOST_ITEMS or size + len(item) > CHUNK_BYTES):
+        length = 0 if isinstance(item, Parcel) else len(item)
+        if chunk and (len(chunk) == MOST_ITEMS or size + length > CHUNK_BYTES):
             yield chunk
             chunk, size = [], 0
         chunk.append(item)
-        size += len(item)
+        size += length
     if chunk:
         yield chunk
 
 
-def encode_items(chunk: list[bytes]) -> bytes:
+def encode_items(chunk: list[Item]) -> bytes:
     return _encode(chunk)
 
 
@@ -74,18 +86,18 @@ class Items:
     def __init__(self, function: Function, read: Callable[[int], bytes]) -> None:
         self._function = function
         self._read = read
-        self._kept: OrderedDict[int, list[bytes]] = OrderedDict()
+        self._kept: OrderedDict[int, list[Item]] = OrderedDict()
 
-    def __getitem__(self, index: int) -> bytes:
+    def __getitem__(self, index: int) -> Item:
         ends = self._function.ends
         chunk = bisect_right(ends, index)
         begin = ends[chunk - 1] if chunk else 0
         return self._chunk(chunk)[index - begin]
 
-    def _chunk(self, number: int) -> list[bytes]:
+    def _chunk(self, number: int) -> list[Item]:
         items = self._kept.get(number)
         if items is None:
-            items = self._kept[number] = _decode_items(self._read(number + 1))
+            items = self._kept[number] = decode_items(self._read(number + 1))
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return items

@@ -3,8 +3,9 @@
 Most bags are decided from their templates alone, without a look at ten million targets. A target
 tells its task when
 
-* its text can be taken apart again: the text behind each placeholder begins with a character that
-  no value of that placeholder holds; and
+* its text can be taken apart again, from both ends until one placeholder at most is left between:
+  the text beside a placeholder begins (or ends) with a character that none of its values holds, or
+  its value is known, as it stood before; and
 * the placeholders tell the task: each axis of more than one value has one whose texts all differ,
   or there is `{index}`.
 
@@ -14,10 +15,10 @@ Where that is not so, every target is made and compared, up to `MOST_COMPARED`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise, takewhile
+from itertools import combinations, takewhile
 
 from tailrace.bag.bag import Bag
-from tailrace.bag.files import leads_out
+from tailrace.bag.files import check_length, leads_out, too_long
 from tailrace.bag.hull import hull
 from tailrace.bag.rows import Rows
 from tailrace.bag.sweep import Place, Sweep, names
@@ -28,6 +29,7 @@ from tailrace.errors import BadInput
 
 MOST_COMPARED = 2_000_000
 _FEW_TEXTS = 200_000
+_NUMBER_LONG = 40  # of a range, or the index
 _WHOLE = frozenset("0123456789-")
 _NUMBER = _WHOLE | frozenset(".+e")
 
@@ -49,7 +51,10 @@ def named(text: str, name: str) -> Template:
 
 
 def _decided(sweep: Sweep, targets: list[Template]) -> bool:
-    alone = all(_tells(sweep, target) and tame(sweep, target) for target in targets)
+    alone = all(
+        _tells(sweep, target) and tame(sweep, target) and _short(sweep, target)
+        for target in targets
+    )
     return alone and all(apart(a, b) for a, b in combinations(targets, 2))
 
 
@@ -61,15 +66,25 @@ def _tells(sweep: Sweep, target: Template) -> bool:
 
 
 def _divisible(sweep: Sweep, target: Template) -> bool:
-    """The texts of the fields can be read off the target, from left to right."""
+    """The texts of the fields can be read off the target, from both its ends."""
     parts = [part for part in target.parts if part != ""]
-    last = max((at for at, part in enumerate(parts) if isinstance(part, Field)), default=0)
-    for part, after in pairwise(parts[: last + 1]):
-        if isinstance(part, Field):
+    told: set[Field] = set()
+    for end in (0, -1, 0):  # what was read from the right may be what stands in the way on the left
+        _read_off(sweep, parts, end, told)
+    return sum(isinstance(part, Field) for part in parts) <= 1
+
+
+def _read_off(sweep: Sweep, parts: list[str | Field], end: int, told: set[Field]) -> None:
+    """As far as one gets from this end: 0 is the left, -1 the right."""
+    while parts:
+        part = parts[end]
+        if isinstance(part, Field) and part not in told:
+            beside = parts[1 if end == 0 else -2] if len(parts) > 1 else None
             known = letters(sweep, part)
-            if known is None or not isinstance(after, str) or after[0] in known:
-                return False
-    return True
+            if known is None or not isinstance(beside, str) or beside[end] in known:
+                return
+            told.add(part)
+        parts.pop(end)
 
 
 def _covers(sweep: Sweep, target: Template) -> bool:
@@ -128,6 +143,21 @@ def tame(sweep: Sweep, target: Template) -> bool:
     return all(known is not None and "/" not in known for known in found)
 
 
+def _short(sweep: Sweep, target: Template) -> bool:
+    """No value makes a name longer than file systems have it; asked where values hold no slash."""
+    longest = (part if isinstance(part, str) else _longest(sweep, part) for part in target.parts)
+    return not too_long("".join(longest))
+
+
+def _longest(sweep: Sweep, field: Field) -> str:
+    """A text of as many bytes as any of the field's has."""
+    place = sweep.place_of(field.name)
+    number = place is None or (isinstance(place.column, Range) and not field.spec)
+    texts = None if place is None or number else _texts(place, field)
+    most = max((len(text.encode("utf-8", "surrogatepass")) for text in texts or ()), default=0)
+    return "x" * (_NUMBER_LONG if texts is None else most)
+
+
 def _dots(sweep: Sweep, target: Template) -> bool:
     for field in target.fields:
         place = sweep.place_of(field.name)
@@ -166,6 +196,7 @@ def _compare(bag: Bag, targets: list[Template]) -> None:
             raise BadInput(
                 f"task {index} would publish {target!r}, outside the bag's folder", remedy=remedy
             )
+        check_length(target, f"an output of task {index}")
         path = _normal(target)
         if path in seen:
             raise _clash(bag, seen[path], index, target, template)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tailrace.bag import needs, setup, strategies
+from tailrace.bag import needs, policysaid, setup, strategies
 from tailrace.bag.bag import Bag
 from tailrace.bag.rows import Rows
 from tailrace.bag.spec import BagSpec, FileRule
@@ -40,8 +40,9 @@ class Overview(msgspec.Struct, frozen=True):
     budget: str
     deadline: str
     timeout: str
-    most_running: str
+    max_running: str
     pools: str
+    policy: str
     matching: str
     replication: str
     round: str
@@ -79,8 +80,9 @@ def describe(bag: Bag) -> Overview:
         if spec.deadline_us is None
         else f"{show_duration(spec.deadline_us)} from submission",
         timeout="none" if spec.timeout_us is None else show_duration(spec.timeout_us),
-        most_running=f"{spec.most_running:,} at a time" if spec.most_running else "all that fit",
+        max_running=f"{spec.most_running:,} at a time" if spec.most_running else "all that fit",
         pools=", ".join(spec.pools) or "any",
+        policy=policysaid.describe(spec) or "none",
         matching=strategies.describe(spec.matching),
         replication=strategies.describe(spec.replication),
         round=f"every {show_duration(spec.round_us)}" if spec.round_us else "at once",

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from tailrace.bag import template
 from tailrace.bag.quoting import Quote, ShellState
 from tailrace.bag.sweep import Axis
 from tailrace.bag.template import Scope
@@ -71,6 +72,13 @@ class ParallelCommand:
         if self.shell:
             return None, self._line(scope)
         return tuple(text for word in self._words for text in _fill(word, scope)), None
+
+    def parts(self) -> Iterator[str | template.Field]:
+        for part in (part for word in self._words for part in word):
+            if isinstance(part, str):
+                yield part
+            else:
+                yield from (template.Field(name) for name in part.sources or ("index",))
 
     def names(self) -> set[str]:
         return {

@@ -77,6 +77,18 @@ def kind_of(cells: Iterable[str]) -> Kind:
     return kind
 
 
+def misfit(cells: Iterable[str], kind: Kind) -> str | None:
+    """The first cell that is not of the kind, if one is not."""
+    if kind == "text":
+        return None
+    whole = kind == "int"
+    return next((cell for cell in cells if not _is_number(cell, whole)), None)
+
+
+def _is_number(cell: str, whole: bool) -> bool:
+    return _numeric(cell) and not (whole and not cell.lstrip("-").isdecimal())
+
+
 def typed(cell: str, kind: Kind) -> Value:
     return cell if kind == "text" else number(cell)
 

@@ -14,11 +14,9 @@
 * `result`: a regular expression for the value in stdout. Default: JSON.
 * `budget`: `"20 USD"`, or a list with one amount per unit. `deadline`: of the bag, from its
   submission.
-* `timeout`: of an attempt, from sending to its answer. `max_failures`: failed tasks that pause the
-  bag.
-* `most_running`: so many tasks are under way at a time, and no more. Default: as many as fit.
+* `max_failures`: failed tasks that pause the bag.
 * `repeatable`: two attempts of one task may run at once. Default: only with files = "staged".
-* `pools`: names of pools it may use. Default: all.
+* `timeout`, `max_running`, `pools`, `priority` and the like: see `policykeys`.
 * `matching`, `replication`, `round`: see `strategies`.
 * `keep_output`: how much of stdout and of stderr is kept (64 KiB). `grace`: between TERM and KILL
   (5s).
@@ -31,6 +29,7 @@ from decimal import Decimal
 from typing import Any
 
 from tailrace.bag.needs import BYTES, ONE_CORE, THOUSANDTHS
+from tailrace.bag.policykeys import read_policies
 from tailrace.bag.spec import GRACE_US, KEEP_OUTPUT
 from tailrace.bag.strategies import read_strategies
 from tailrace.bag.tables import Table, near, said
@@ -58,11 +57,9 @@ def read_rules(table: Table, default_name: str) -> dict[str, Any]:
         "seed": table.take("seed", int) or 0,
         "result": _result(table),
         "budget": _budget(table),
-        "deadline_us": table.read("deadline", _some_time, None),
-        "timeout_us": table.read("timeout", _some_time, None),
+        "deadline_us": table.read("deadline", _some_time, None, example='"6h"'),
         "max_failures": _count(table, "max_failures", 1),
-        "most_running": _count(table, "most_running", 1),
-        "pools": _pools(table),
+        **read_policies(table),
         **read_strategies(table),
         "keep_output": table.read("keep_output", size_bytes, KEEP_OUTPUT),
         "grace_us": table.read("grace", duration_us, GRACE_US),
@@ -98,7 +95,7 @@ def _env(table: Table) -> dict[str, str]:
 def _needs(table: Table) -> dict[str, int]:
     found = dict(ONE_CORE)
     for name, value in table.items():
-        with table.origin.at("needs", name):
+        with table.origin.at(*table.path, name):
             found[name] = _amount(name, value)
     return found
 
@@ -137,9 +134,9 @@ def _near_need(name: str) -> str:
 
 def _limits(table: Table) -> Limits:
     limits = Limits(
-        time_us=table.read("time", _some_time, None),
-        memory=table.read("memory", _some_size, None),
-        disk=table.read("disk", _some_size, None),
+        time_us=table.read("time", _some_time, None, example='"2h"'),
+        memory=table.read("memory", _some_size, None, example='"4 GiB"'),
+        disk=table.read("disk", _some_size, None, example='"4 GiB"'),
     )
     table.finish()
     return limits
@@ -224,7 +221,8 @@ def _result(table: Table) -> str | None:
 
 
 def _budget(table: Table) -> dict[str, int]:
-    given = table.take("budget", str, list, int, Decimal, float)
+    kinds, example = (str, list, int, Decimal, float), '"20 USD"'
+    given = table.take("budget", *kinds, wanted="an amount, or a list of them", example=example)
     found: dict[str, int] = {}
     for position, text in enumerate(
         given if isinstance(given, list) else [] if given is None else [given]
@@ -235,17 +233,6 @@ def _budget(table: Table) -> dict[str, int]:
                 raise BadInput(f"there are two budgets in {unit}", remedy="keep one")
             found[unit] = micros
     return found
-
-
-def _pools(table: Table) -> tuple[str, ...]:
-    if isinstance(table.peek("pools"), dict):
-        message = "pools is a table, but should be a list of names"
-        raise table.bad("pools", message, 'write pools = ["local"]; tailrace.toml describes them')
-    given = table.take("pools", list, str)
-    names = [given] if isinstance(given, str) else given or []
-    if not all(isinstance(name, str) and name for name in names):
-        raise table.bad("pools", "pools is not a list of names", 'write pools = ["local"]')
-    return tuple(names)
 
 
 def _some_time(written: Any) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tailrace.bag import slurmunits
-from tailrace.bag.arrayids import Array
+from tailrace.bag.arrayids import Array, env_of_array
 from tailrace.bag.asked import Asked, memory, tasks
 from tailrace.bag.needs import THOUSANDTHS
 
@@ -41,7 +41,7 @@ def env_of(
     for name in ("partition", "account", "qos"):
         if name in asked:
             env[f"SLURM_JOB_{name.upper()}"] = asked.text(name)
-    return env | _memory_env(asked) | (_array_env(numbers) if numbers else {})
+    return env | _memory_env(asked) | (env_of_array(numbers) if numbers else {})
 
 
 def _memory_env(asked: Asked) -> dict[str, str]:
@@ -50,9 +50,3 @@ def _memory_env(asked: Asked) -> dict[str, str]:
     if "mem-per-cpu" in asked:
         return {"SLURM_MEM_PER_CPU": str(asked.read("mem-per-cpu", slurmunits.size) // MIB)}
     return {}
-
-
-def _array_env(numbers: Array) -> dict[str, str]:
-    told = (("MIN", numbers.least), ("MAX", numbers.most), ("STEP", numbers.step),
-            ("COUNT", numbers.size))  # fmt: skip
-    return {f"SLURM_ARRAY_TASK_{name}": str(number) for name, number in told}

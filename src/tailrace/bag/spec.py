@@ -9,6 +9,7 @@ import msgspec
 from tailrace.bag.batch import Batch
 from tailrace.bag.items import Function
 from tailrace.bag.needs import ONE_CORE
+from tailrace.bag.policy import BagPolicy
 from tailrace.bag.setup import Setup
 from tailrace.bag.sweep import Axis
 from tailrace.bag.terms import FIRST_COME, Growth, Limits, Retries, Strategy
@@ -67,7 +68,12 @@ class BagSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     max_failures: int | None = None
     most_running: int | None = None
     repeatable: bool = False
-    pools: tuple[str, ...] = ()
+    pools: tuple[str, ...] = ()  # by name; empty: any, or as its policy says
+    policy: BagPolicy | None = None
+    weight: float = 1.0
+    tail_below: int | None = None
+    tail_stays: bool = False
+    losers_run_on: bool = False
     matching: Strategy = FIRST_COME
     replication: Strategy | None = None
     round_us: int = 0

@@ -45,7 +45,7 @@ _OPTIONS = """
 #max_failures = 50
 
 # So many tasks at a time, and no more: of a program with few licences, or on one database.
-#most_running = 20
+#max_running = 20
 
 # The value of a task: by default the JSON it writes to $TAILRACE_RESULT, or its last line of output
 # if that is a JSON object. Or what a regular expression finds in its output.
@@ -60,8 +60,16 @@ _OPTIONS = """
 # May two attempts of one task run at once? Only if they do not write to the same files.
 #repeatable = true
 
-# Which pools it may use; all unless given.
+# Where its tasks may run: names, "node0*" for all that begin so, "!spot" for all but one.
 #pools = ["local"]
+#hosts = ["node0*"]
+
+# Beside other bags: one of a higher priority is served first; else by weight. And how many tasks of
+# the bag one host takes, and attempts of a task at once.
+#priority = 5
+#weight = 2
+#tasks_per_host = 4
+#max_attempts = 1
 
 # Who gets the next task; when a task that is out gets another attempt on an idle machine; tasks
 # matched only every so often.
@@ -116,6 +124,13 @@ _TABLES = """
 #modules = ["gcc/12"]
 #requirements = ["numpy"]
 #script = "export MODEL=small"
+
+# What plain words do not say, as ClassAds; and how few tasks wait when the tail begins.
+#[policy]
+#JobRequirements = '!Tail || Host.ErrorRate < 0.1'
+#tail_below = 100
+#tail_stays = true
+#losers = "end"
 
 # Variables for the tasks; values may hold placeholders.
 #[env]

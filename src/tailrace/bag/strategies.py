@@ -14,6 +14,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from tailrace.bag import policysaid
 from tailrace.bag.tables import Origin, Table
 from tailrace.bag.terms import FIRST_COME, Strategy, Terms
 from tailrace.errors import BadInput
@@ -41,7 +42,7 @@ def anything(family: str, strategy: Strategy) -> str:
 
 def read_strategies(table: Table) -> dict[str, Any]:
     """`matching` and `replication`, where they are given, and `round_us`."""
-    found: dict[str, Any] = {"round_us": table.read("round", _some_time, 0)}
+    found: dict[str, Any] = {"round_us": table.read("round", _some_time, 0, example='"5m"')}
     for family in FAMILIES:
         strategy = _strategy(table, family)
         if strategy is not None:
@@ -124,4 +125,5 @@ def unusual(terms: Terms) -> str:
         found.append(f"replication {describe(terms.replication)}")
     if terms.round_us:
         found.append(f"a round every {show_duration(terms.round_us)}")
-    return "; ".join(found)
+    policy = policysaid.describe(terms)
+    return "; ".join([*found, *([f"policy {policy}"] if policy else [])])

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from tailrace.bag.places import Path, Places
 from tailrace.errors import BadInput
+from tailrace.quantities import duration_us, money, size_bytes
 
 T = TypeVar("T")
 
@@ -30,6 +31,11 @@ _EXAMPLES: dict[type, str] = {
     Decimal: "0.5",
     list: "[…]",
     dict: "{…}",
+}
+_QUANTITIES: dict[Callable[..., Any], str] = {
+    duration_us: '"90s"',
+    size_bytes: '"4 GiB"',
+    money: '"20 USD"',
 }
 _AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
@@ -62,8 +68,8 @@ class Origin:
         return BadInput(message, file=self.file, line=self._line(path), remedy=remedy)
 
     @contextmanager
-    def at(self, *path: str | int) -> Iterator[None]:
-        """Faults raised inside, that know no place yet, stand here."""
+    def at(self, *path: str | int, remedy: str = "") -> Iterator[None]:
+        """Faults raised inside, that know no place yet, stand here. The remedy is one for files."""
         try:
             yield
         except BadInput as fault:
@@ -71,8 +77,9 @@ class Origin:
                 raise
             raise self.bad(path, fault.message, fault.remedy) from None
         except ValueError as fault:
-            said = "" if path and path[0] in self.flags else f"{label(path)}: "
-            raise self.bad(path, f"{said}{fault}") from None
+            if path and path[0] in self.flags:
+                raise self.bad(path, str(fault)) from None
+            raise self.bad(path, f"{label(path)}: {fault}", remedy) from None
 
     def _line(self, path: Path) -> int | None:
         if self.file is None:
@@ -93,11 +100,12 @@ class Table:
 
     def __init__(self, data: Mapping[str, Any], origin: Origin, path: Path = ()) -> None:
         self._data = dict(data)
-        self._known: list[str] = []
+        self._known: dict[str, None] = {}  # all that was asked for, whether it was there or not
         self.origin = origin
         self.path = path
 
     def __contains__(self, key: str) -> bool:
+        self._known[key] = None
         return key in self._data
 
     def peek(self, key: str) -> Any:
@@ -106,7 +114,7 @@ class Table:
     def take(self, key: str, *kinds: type, wanted: str = "", example: str = "") -> Any:
         """The value of a key, of one of these kinds; None when it is not there. What is `wanted`
         may have a name of its own, and its own example."""
-        self._known.append(key)
+        self._known[key] = None
         value = self._data.pop(key, None)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise self.bad(key, f"{self.label(key)} is {value}", "it must fit into 64 bits")
@@ -116,12 +124,15 @@ class Table:
         message = f"{self.label(key)} is {said(value)}, but should be {wanted}"
         raise self.bad(key, message, f"such as {key} = {example or _EXAMPLES[kinds[0]]}")
 
-    def read(self, key: str, reader: Callable[[Any], T], default: T) -> T:
-        """The value of a key in words of a quantity: `reader` raises ValueError when it is none."""
-        self._known.append(key)
+    def read(self, key: str, reader: Callable[[Any], T], default: T, *, example: str = "") -> T:
+        """The value of a key in words of a quantity: `reader` raises ValueError when it is none.
+        Readers of other quantities than those of everywhere have their own example."""
+        self._known[key] = None
         if key not in self._data:
             return default
-        with self.origin.at(*self.path, key):
+        example = example or _QUANTITIES.get(reader, "")
+        remedy = f"write it as in {key} = {example}" if example else ""
+        with self.origin.at(*self.path, key, remedy=remedy):
             value = self._data.pop(key)
             if isinstance(value, (list, dict, bool)):
                 raise ValueError(f"{said(value)} is not a quantity")
@@ -156,7 +167,7 @@ class Table:
             raise self.bad(
                 key,
                 f"unknown key {self.label(key)}",
-                f"{meant(key, self._known)}known here are {', '.join(sorted(self._known))}",
+                f"{meant(key, list(self._known))}known here are {', '.join(sorted(self._known))}",
             )
         if not self.path:
             self.origin.keys = frozenset(self._known)
@@ -173,6 +184,14 @@ def read_toml(text: str, file: str) -> dict[str, Any]:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as fault:
         raise _syntax(str(fault), text, file) from None
+    except ValueError:  # of Python itself
+        remedy = "a number has at most 4,300 digits"
+        raise BadInput("a number in it is too long to be read", file=file, remedy=remedy) from None
+    except RecursionError:
+        remedy = "write it with fewer brackets inside brackets"
+        raise BadInput(
+            "its lists or tables are nested too deeply", file=file, remedy=remedy
+        ) from None
 
 
 def _syntax(message: str, text: str, file: str) -> BadInput:

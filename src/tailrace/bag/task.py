@@ -7,6 +7,18 @@ from typing import Any
 import msgspec
 
 from tailrace.bag.batch import Printed
+from tailrace.errors import BadInput
+
+#: What comes of values that do not suit the places where they stand.
+FAULTS = (LookupError, TypeError, ValueError, ArithmeticError, BadInput)
+
+
+class CannotBeMade(BadInput):
+    """A task whose values do not suit its command, its environment or its files."""
+
+    def __init__(self, index: int, fault: Exception) -> None:
+        said = fault if isinstance(fault, BadInput) else BadInput(str(fault))
+        super().__init__(f"task {index} cannot be made: {said.message}", remedy=said.remedy)
 
 
 class Input(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,7 +43,8 @@ class Task(msgspec.Struct, frozen=True):
     env: dict[str, str] = {}
     inputs: tuple[Input, ...] = ()
     outputs: tuple[Output, ...] = ()
-    item: bytes | None = None  # of a call; exactly one of argv, shell and item is set
+    item: bytes | None = None  # of a call; exactly one of argv, shell and item is set. A large one
+    # is empty here, and the only input
     printed: Printed | None = None
     last: bool = False  # in the bag's folder, when all others have their result
 

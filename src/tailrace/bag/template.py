@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from tailrace.bag.quoting import Quote, ShellState
@@ -21,7 +22,11 @@ Render = Callable[[Scope], str]
 BUILT_IN = ("index", "bag")
 
 NAME = re.compile(r"[^\W\d](?:[\w. -]*\w)?")
+_ALIGN = frozenset("<>=^")
+_NUMBER_LONG = 400  # the largest number, with all its digits
 _NUMERIC = frozenset("bcdeEfFgGnoxX%")
+_DIGITS = re.compile(r"\d+")
+MOST_WIDE = 1000  # places that a format may ask for, before the point or behind it
 _PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
@@ -54,13 +59,41 @@ class Template:
         return {field.name for field in self.fields}
 
 
+def is_too_wide(spec: str) -> bool:
+    """It would make a long text of a short value."""
+    return any(one > MOST_WIDE for one in _widths(spec))
+
+
+def room(spec: str) -> int:
+    """How much longer than its value a text of this format may be."""
+    if not spec:
+        return 0
+    digits = _NUMBER_LONG if spec[-1] in _NUMERIC else 0
+    return digits + sum(_widths(spec))
+
+
+def _widths(spec: str) -> list[int]:
+    """A digit before `<`, `>`, `=` or `^` is what is filled in. Of many digits some tell enough."""
+    found = _DIGITS.findall(spec[2:] if spec[1:2] in _ALIGN else spec)
+    return [int(one.lstrip("0")[:9] or "0") for one in found]
+
+
 def formatted(value: Value, spec: str) -> str:
     """Raises ValueError when the format does not suit the value."""
     if not spec:
         return show(value)
     if isinstance(value, str) and spec[-1] in _NUMERIC:
         value = number(value)
-    return format(value, spec)
+    text = format(value, spec)
+    if spec[-1] == "c":  # not every number is that of a letter which can be written down
+        _check_letter(text)
+    return text
+
+
+def _check_letter(text: str) -> None:
+    text.encode()
+    if "\0" in text:
+        raise ValueError("a NUL byte cannot be part of a command")
 
 
 def _parts(text: str, shell: bool) -> Iterator[str | Field]:
@@ -117,8 +150,14 @@ def _pieces(parts: list[str | Field], shell: bool) -> Iterator[str | Render]:
             yield _renderer(part, quote)
 
 
+def _refuse(what: str, scope: Scope) -> str:
+    raise BadInput(f"{what} has more than {MOST_WIDE:,} places")
+
+
 def _renderer(field: Field, quote: Quote | None) -> Render:
     name, spec = field
+    if is_too_wide(spec):  # of a bag from before it was refused
+        return partial(_refuse, f"{{{name}:{spec}}}")
     if quote is None and not spec:
         return lambda scope: show(scope[name])
     if quote is None:

@@ -6,6 +6,7 @@ import msgspec
 
 from tailrace.bag.needs import ONE_CORE
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import BagPolicy
 
 
 class Limits(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -77,3 +78,9 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
     round_us: int = 0  # tasks are matched only every so often; 0: at once
     most_running: int | None = None  # tasks under way at a time
     trial_us: int = 2_000_000  # the first task on a new kind of host runs so long alone; 0: none
+    owner: str = ""  # whose part of the machines it uses
+    weight: float = 1.0  # beside other bags of its owner
+    policy: BagPolicy | None = None  # None: nothing was said
+    tail_below: int | None = None  # its tail begins when fewer of its tasks wait to be sent
+    tail_stays: bool = False  # and does not end when more of them wait again
+    losers_run_on: bool = False  # they are ended else, when another has the result

@@ -43,12 +43,13 @@ def decode(data: bytes, shown: str, first_line: int = 1) -> str:
 
 def _not_utf8(data: bytes, at: int, shown: str, first_line: int) -> BadInput:
     line = data.count(b"\n", 0, at) + first_line
-    kind = "it looks like UTF-16; " if data.startswith(_UTF16) else ""
+    wide = data.startswith(_UTF16)
+    kind, name = ("it looks like UTF-16; ", "UTF-16") if wide else ("", "LATIN1")
     return BadInput(
         f"byte 0x{data[at]:02x} (at offset {at}) is not UTF-8",
         file=shown,
         line=line,
-        remedy=f"{kind}save the file as UTF-8, for instance with iconv -f LATIN1 -t UTF-8",
+        remedy=f"{kind}save the file as UTF-8, for instance with iconv -f {name} -t UTF-8",
     )
 
 

@@ -4,21 +4,33 @@ It is the last task of its bag, and a task like any other: with needs, limits, r
 But it runs in the bag's folder, where the outputs of the others lie, and finds in `TAILRACE_FAILED`
 how many of them failed. A text runs in a shell, a list of words without one; `{bag}` is the only
 placeholder.
+
+Where the files of the bag travel, it has a folder of its own that is laid out like the bag's: what
+the bag brought along from there, the programs that it names itself, and the outputs of the others
+at their targets. What else it leaves there are its outputs.
 """
 
 from __future__ import annotations
 
+import os.path
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
+from tailrace.bag.catalogue import Catalogue, check_name
+from tailrace.bag.programs import among
 from tailrace.bag.spec import BagSpec
 from tailrace.bag.tables import Table, near, said
-from tailrace.bag.task import Task
+from tailrace.bag.task import Input, Output, Task
 from tailrace.bag.template import Scope, Template
+from tailrace.errors import BadInput
 
 NAME = "then"  # by which it is found, beside its number
 FAILED = "TAILRACE_FAILED"
+MOST_OUTPUTS = 10_000  # of the others, brought to the one machine it runs on
 _KNOWN = ("bag",)
 _EXAMPLE = 'write then = "python collect.py"'
 
@@ -62,3 +74,47 @@ def task(spec: BagSpec, index: int) -> Task:
 def with_failed(one: Task, failed: int) -> Task:
     """Told how many of the others failed, as can be known only when it is sent."""
     return replace(one, env={**one.env, FAILED: str(failed)})
+
+
+def programs(spec: BagSpec) -> list[Path]:
+    """Those of the bag's folder that its words name: `collect.py`. They travel with the bag; a file
+    of another kind that is named may be one that it is to write."""
+    if spec.then is None:
+        return []
+    words = _split(spec.then) if isinstance(spec.then, str) else spec.then
+    paths = (Path(spec.folder, word) for word in dict.fromkeys(among(words)))
+    return [path for path in paths if _is_below(path, spec.folder) and path.is_file()]
+
+
+def _split(line: str) -> list[str]:
+    """`cd sub; python3 collect.py`: what a shell would make of it is not asked."""
+    try:
+        return list(shlex.shlex(line, posix=True, punctuation_chars=True))
+    except ValueError:
+        return line.split()
+
+
+def _is_below(path: Path, folder: str) -> bool:
+    return Path(os.path.normpath(path)).is_relative_to(folder)
+
+
+def brought(known: Catalogue, folder: str) -> Iterator[Input]:
+    """What the bag brought along from its folder, as it lies there."""
+    for path, entries in known.items():
+        plain = os.path.normpath(path)
+        if Path(plain).is_relative_to(folder) and plain != folder:
+            name = os.path.relpath(plain, folder)
+            for entry in entries:
+                more = f"/{entry.name}" if entry.name else ""
+                yield Input(name + more, path + more, entry.hash, entry.size, entry.executable)
+
+
+def outputs(names: Iterable[str]) -> tuple[Output, ...]:
+    """What it left, where it left it; BadInput for a name that leads astray."""
+    found = []
+    for name in names:
+        if not name:
+            raise BadInput("what `then` left has a file without a name")
+        check_name(name, "what `then` left")
+        found.append(Output(name, name))
+    return tuple(found)

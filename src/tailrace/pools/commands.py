@@ -14,7 +14,7 @@ import msgspec
 
 SECOND_US = 1_000_000
 WORDS = ("name", "lease", "pool", "join", "worker", "run", "ends", "seconds", "minutes", "log",
-         "port", "id")  # fmt: skip
+         "port", "id", "cores", "memory")  # fmt: skip
 KEYS = ("start", "stop", "list", "renew", "id", "timeout", "look", "appear", "python", "url")
 BRACES = re.compile(r"(?<!\$)\{([a-z]+)\}")
 PREFIX = "tailrace"

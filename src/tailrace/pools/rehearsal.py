@@ -28,3 +28,5 @@ class Rehearsal(msgspec.Struct, frozen=True):
     life_us: Callable[[int], int | None] = _for_good  # of its worker, from its start to its death
     notice_us: int | None = None  # so long before, its worker is told; None: not at all
     speed: Callable[[int], float] = _one
+    owner: str = ""  # of its machines; "": whoever plays them
+    says: dict[str, str] = {}  # the owner, of the tasks they take: expressions by name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailrace.bag.needs import Amounts, fits, less
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import brakes, fleet, lifetimes, money, others
+from tailrace.scheduler import brakes, fleet, lifetimes, money, others, policies
 from tailrace.scheduler.bundling import held_at_most
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State, Trouble
@@ -23,7 +23,10 @@ def is_open(state: State, bag: Bag, pool: str) -> bool:
 
 def room(state: State, bag: Bag, host: Host) -> int:
     """How many more tasks of this bag the host may be sent now, whose pool is open to it."""
-    return room_behind(state, bag, host, fleet.earlier_hungry(state, bag, host))
+    count = room_behind(state, bag, host, fleet.earlier_hungry(state, bag, host))
+    if count > 0 and (bag.rules is not None or host.rules is not None):
+        count = min(count, policies.most_more(state, bag, host))
+    return count
 
 
 def room_behind(state: State, bag: Bag, host: Host, earlier: bool) -> int:
@@ -119,9 +122,10 @@ def is_full(state: State, host: Host) -> bool:
     return "cores" in offer and offer["cores"] <= fleet.used(state, host).get("cores", 0)
 
 
-def group_of(trouble: Trouble) -> Group:
+def group_of(state: State, bag: Bag, index: int, trouble: Trouble) -> Group:
     needs = tuple(sorted(trouble.needs.items())) if trouble.needs else None
-    return Group(trouble.avoid, needs, wants_reliable(trouble), trouble.at_once)
+    job = () if bag.rules is None else policies.looks(state, bag, index)
+    return Group(trouble.avoid, needs, wants_reliable(trouble), trouble.at_once, job)
 
 
 def wants_reliable(trouble: Trouble) -> bool:
@@ -129,7 +133,8 @@ def wants_reliable(trouble: Trouble) -> bool:
 
 
 def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
-    """May a task of this group go to this host, in which the bag has room?"""
+    """May a task of this group go to this host, in which the bag has room, and to which its policy
+    lets it go?"""
     needs = dict(group.needs) if group.needs else None
     if group.reliable and not _reliable_enough(state, bag, host):
         return False
@@ -139,7 +144,7 @@ def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
         return False
     if host.id not in group.avoid:
         return True
-    return not others.another(state, bag, group.avoid, needs, group.reliable)
+    return not others.another(state, bag, group.avoid, needs, group.reliable, group.job)
 
 
 def _reliable_enough(state: State, bag: Bag, host: Host) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
 from tailrace.knowledge.blackhole import improbable
-from tailrace.scheduler import admission, brakes, dispatch, doubts, fleet, growing, others
+from tailrace.scheduler import admission, brakes, dispatch, doubts, fleet, growing, others, policies
 from tailrace.scheduler.decisions import Exclude, Remember
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.rows import Failure
@@ -20,6 +20,7 @@ MOST_UNABLE = 5
 EXCLUDE_US = 60_000_000
 MOST_DOUBLINGS = 10
 MOST_TOLD = 200
+EVERY = 16  # results of a host, its record is stored: it must not weigh on all others
 
 
 def succeeded(state: State, bag: Bag, event: Ended) -> None:
@@ -34,7 +35,7 @@ def succeeded(state: State, bag: Bag, event: Ended) -> None:
         host.unable = 0
         if host.probing:
             _probed(state, host)
-        elif count & (count - 1) == 0:  # at each doubling: the record must not weigh on all others
+        elif count % EVERY == 0 or count & (count - 1) == 0:
             state.out.append(Remember(host.row()))
     if bag.troubles and event.index in bag.troubles:
         _failed_elsewhere(state, bag.troubles[event.index], event)
@@ -54,7 +55,9 @@ def _probed(state: State, host: Host) -> None:
 
 
 def consequence(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
-    if event.outcome is Outcome.TASK_FAILED:
+    if event.measured.unmade:
+        unmade(state, bag, event, trouble)
+    elif event.outcome is Outcome.TASK_FAILED:
         task_failed(state, bag, event, trouble)
     elif event.outcome is Outcome.OVER_LIMIT:
         over_limit(state, bag, event, trouble)
@@ -69,7 +72,7 @@ def task_failed(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     alike = any(f.sign == found.sign and f.host != found.host for f in trouble.unsettled)
     trouble.unsettled.append(found)
     asked = trouble.failed_on()
-    settled = alike or not _ask_another(state, bag, trouble)
+    settled = alike or not _ask_another(state, bag, event.index, trouble)
     if settled:
         trouble.book(Outcome.TASK_FAILED, len(trouble.unsettled))
         brakes.note_settled(bag, trouble.unsettled)
@@ -81,11 +84,22 @@ def task_failed(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
     brakes.note_failure(state, bag, event, settled=settled)
 
 
-def _ask_another(state: State, bag: Bag, trouble: Trouble) -> bool:
+def unmade(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
+    """Its host never heard of it, and for no other would it be made: it is not tried again."""
+    trouble.book(event.outcome)
+    if dispatch.under_way(bag, event.index):
+        dispatch.remember(state, bag, event.index, trouble)
+    else:
+        dispatch.settle(state, bag, event.index, event.attempt, event.outcome)
+    brakes.note_failure(state, bag, event, settled=True)
+
+
+def _ask_another(state: State, bag: Bag, index: int, trouble: Trouble) -> bool:
     if not bag.terms.retries.task_failed or len(trouble.unsettled) >= MOST_UNSETTLED:
         return False
     wants_reliable = admission.wants_reliable(trouble)
-    return others.another(state, bag, trouble.failed_on(), trouble.needs, wants_reliable)
+    job = () if bag.rules is None else policies.looks(state, bag, index)
+    return others.another(state, bag, trouble.failed_on(), trouble.needs, wants_reliable, job)
 
 
 def over_limit(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:

@@ -5,6 +5,13 @@ changes; each event has one short function here, the rules stand in the modules 
 
     fleet      which hosts are there, and for whom
     openings   the open offers
+    policies   what bags and machines say of each other
+    looking    when hosts that were sent away are looked at again
+    asking     which pools are asked for machines
+    shunning   which are asked less often, because what came was sent away
+    precedence which bag is served first
+    shares     who has had how much of late
+    keeping    what of that is stored, and when
     offers     who takes them
     admission  what may go where
     lifetimes  what ends before its machine does
@@ -26,7 +33,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
+from tailrace.bag.columns import Columns, names_of
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import BagPolicy
 from tailrace.scheduler import (
     brakes,
     dispatch,
@@ -34,12 +45,17 @@ from tailrace.scheduler import (
     fleet,
     forgetting,
     invariants,
+    keeping,
     leases,
+    looking,
     offers,
     openings,
+    policies,
     progress,
     rounds,
+    shares,
     strategies,
+    verdicts,
 )  # fmt: skip
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.bits import Bits
@@ -51,6 +67,7 @@ from tailrace.scheduler.events import (
     BagSubmitted,
     Change,
     Ended,
+    HostForgotten,
     HostSeen,
     HostSilent,
     LeaseChanged,
@@ -60,6 +77,7 @@ from tailrace.scheduler.events import (
     OfferWithdrawn,
     Progress,
     Restarted,
+    Stopping,
     TasksArrived,
     Tick,
 )
@@ -82,17 +100,19 @@ class Scheduler:
         state.now = now
         out: list[AnyDecision] = []
         state.out = out
-        if state.timers.next_us <= now:
-            ring(state)
+        if state.timers.next_us < now:
+            ring(state, now - 1)
         DOORS[type(event)](state, event)
-        if state.supply:
-            supplied(state)
+        if state.supply or state.looking:
+            look(state)
         if state.fleet_due:  # what found no room: so no machine is leased for a task just sent
             leases.fit_fleet(state)
-            if state.supply:
-                supplied(state)
+            if state.supply or state.looking:
+                look(state)
         if state.rounds:
             rounds.close_rounds(state)
+        if now >= state.keep_us:
+            keeping.keep_due(state)
         if self._check:
             invariants.check(state)
         return out
@@ -110,17 +130,24 @@ class Scheduler:
             invariants.check(self.state)
 
 
-def supplied(state: State) -> None:
-    """Work or room has come: the open offers are looked at again."""
+def look(state: State) -> None:
+    """Work or room has come: the open offers are looked at again; where it came to some bags alone,
+    by these, since all others have left them."""
     if state.excluded:
-        fleet.readmit_the_last(state)
+        fleet.readmit_the_last(state, (state.open if state.supply else state.looking).values())
+    everybody, bags = state.supply, list(state.looking.values())
     state.supply = False
-    if state.offers:
+    state.looking.clear()
+    if not state.offers:
+        return
+    if everybody:
         offers.match(state)
+    else:
+        offers.look_again(state, bags)
 
 
 def restarted(state: State, event: Restarted) -> None:
-    state.seed = event.seed
+    state.seed, state.offset_us, state.stores = event.seed, event.offset_us, event.stores
     state.pools = {pool.name: pool for pool in event.pools}
     for host in state.hosts.values():
         fleet.rate(state, host)
@@ -136,11 +163,10 @@ def bag_submitted(state: State, event: BagSubmitted) -> None:
     arrived = event.terms.count - 1 if event.terms.last else event.arrived
     row = BagRow(event.bag, event.terms, BagPhase.RUNNING, state.now, arrived=arrived,
                  taken=taken)  # fmt: skip
-    bag = state.bags[event.bag] = Bag(row, event.permutation, event.taken)
+    bag = state.bags[event.bag] = Bag(row, event.permutation, event.taken, columns=event.columns)
+    bag.account = shares.account(state, event.terms.owner)
     strategies.equip(bag)
-    if event.terms.round_us:
-        rounds.begin(state, bag)
-    state.out.append(Remember(row))
+    state.out.append(Remember(bag.row()))
     fleet.opened(state, bag)
     if event.terms.last and dispatch.others_are_done(bag):
         dispatch.call_last(state, bag)
@@ -169,6 +195,8 @@ def bag_changed(state: State, event: BagChanged) -> None:
             dispatch.reopen(state, bag, index)
     if event.change in (Change.RESUME, Change.RETRY):
         resume(state, bag)
+    elif event.change is Change.POLICY:
+        set_policy(state, bag, event.policy, event.columns)
     elif event.change is Change.GROW and event.more is not None:
         grow(state, bag, event.more)
     elif event.change is Change.CANCEL and bag.phase not in ENDED:
@@ -179,9 +207,9 @@ def bag_changed(state: State, event: BagChanged) -> None:
 
 def grow(state: State, bag: Bag, more: More) -> None:
     """One that is finished runs again; one that was stopped in any other way stays so."""
-    if more.count < 1 or not bag.may_grow(more.before):
+    if more.count < 1 or not bag.may_grow(more.before, names_of(more.columns)):
         return
-    bag.grow(more.count, more.permutation)
+    bag.grow(more.count, more.permutation, more.columns)
     if bag.phase is BagPhase.FINISHED:
         bag.tail_us, bag.tail_hosts = None, 0
         strategies.equip(bag)
@@ -192,6 +220,15 @@ def grow(state: State, bag: Bag, more: More) -> None:
     state.out.append(Remember(bag.row()))
     if bag.runs:
         fleet.opened(state, bag)
+
+
+def set_policy(state: State, bag: Bag, policy: BagPolicy | None, columns: Columns | None) -> None:
+    """Not if tasks were added since somebody looked at their parameters."""
+    if columns is not None and len(columns.groups) != bag.terms.count:
+        return
+    bag.terms, bag.columns = replace(bag.terms, policy=policy), columns
+    strategies.policy_changed(state, bag)
+    state.out.append(Remember(bag.row()))
 
 
 def resume(state: State, bag: Bag) -> None:
@@ -205,10 +242,10 @@ def resume(state: State, bag: Bag) -> None:
     if bag.done.count == bag.terms.count:
         dispatch.finish(state, bag)
         return
-    if bag.terms.round_us:
-        rounds.begin(state, bag)
     state.out.append(Remember(bag.row()))
     fleet.opened(state, bag)
+    if bag.replication is not None:
+        bag.replication.resumed(state, bag)
 
 
 def halt(state: State, bag: Bag, phase: BagPhase, why: str) -> None:
@@ -229,12 +266,21 @@ def host_seen(state: State, event: HostSeen) -> None:
     row = HostRow(event.host, event.pool, event.kind, event.capacity, event.lease,
                   speed=event.speed)  # fmt: skip
     host = fleet.seen(state, row)
-    host.ends_us = event.ends_us
+    host.ends_us, host.cores = event.ends_us, event.cores
+    _take_facts(host, event)
+    policies.host_changed(state, host)
     state.out.append(Remember(host.row()))
     if event.lease is not None:
         leases.up(state, event.lease, event.host)
     if host.excluded:
-        fleet.readmit_the_last(state)
+        fleet.readmit_the_last(state, state.open.values())
+
+
+def _take_facts(host: Host, event: HostSeen) -> None:
+    """A worker that has begun anew may not have measured its speed again yet."""
+    if event.benchmark is not None or event.cpu != host.cpu:
+        host.benchmark = event.benchmark
+    host.owner, host.cpu, host.says = event.owner, event.cpu, event.says
 
 
 def offered(state: State, event: Offer) -> None:
@@ -267,6 +313,7 @@ def host_silent(state: State, event: HostSilent) -> None:
         bag = state.bags[attempt.bag]
         if bag.repeats(attempt.index) or attempt.index in bag.done:
             endings.ended(state, _end_of(attempt, Outcome.LOST))
+    keeping.keep_host(state, host)
 
 
 def _end_of(attempt: Attempt, outcome: Outcome) -> Ended:
@@ -285,27 +332,34 @@ def lease_changed(state: State, event: LeaseChanged) -> None:
         fleet.leave(state, host)
         for attempt in list(host.live.values()):
             endings.ended(state, _end_of(attempt, outcome))
+        keeping.keep_host(state, host)
 
 
 def ticked(state: State, event: Tick) -> None:
-    """The alarms have rung already."""
+    """The alarms of this very moment ring with nothing else: a result of the moment is in time,
+    and a round sees all that came with it."""
+    ring(state, state.now)
 
 
-def ring(state: State) -> None:
+def ring(state: State, until_us: int) -> None:
     units = []
-    for alarm, key in state.timers.due(state.now):
+    for alarm, key in state.timers.due(until_us):
         if alarm is Alarm.TIMEOUT:
             endings.timed_out(state, int(key))
         elif alarm is Alarm.TRIAL:
             _of_bag(state, key, brakes.trials_due)
         elif alarm is Alarm.READMIT:
-            readmitted(state, state.hosts[str(key)])
+            readmitted(state, state.hosts.get(str(key)))
         elif alarm is Alarm.DOUBT:
-            state.supply = True  # a host that was held back may try one
+            _of_bag(state, key, looking.look_now)  # a host that was held back may try one
         elif alarm is Alarm.REPLICATE:
             _of_bag(state, key, looked_at_again)
         elif alarm is Alarm.ROUND:
             _of_bag(state, key, rounds.open_round)
+        elif alarm is Alarm.POLICY:
+            _of_bag(state, key, looking.rang)
+        elif alarm is Alarm.UNMATCHED:
+            _of_bag(state, key, verdicts.tell_unmatched)
         elif alarm is Alarm.LEASE:
             leases.end_is_near(state, int(key))
         elif alarm is Alarm.UNIT:
@@ -328,8 +382,9 @@ def looked_at_again(state: State, bag: Bag) -> None:
         bag.replication.rang(state, bag)
 
 
-def readmitted(state: State, host: Host) -> None:
-    if state.now >= host.excluded_until_us:
+def readmitted(state: State, host: Host | None) -> None:
+    """An alarm may outlive its host, too."""
+    if host is not None and state.now >= host.excluded_until_us:
         fleet.readmit(state, host)
 
 
@@ -339,6 +394,7 @@ DOORS: dict[type[Any], Callable[[State, Any], None]] = {
     TasksArrived: tasks_arrived,
     BagChanged: bag_changed,
     BagForgotten: forgetting.forget,
+    HostForgotten: forgetting.forget_host,
     HostSeen: host_seen,
     Offer: offered,
     OfferWithdrawn: offer_withdrawn,
@@ -347,4 +403,5 @@ DOORS: dict[type[Any], Callable[[State, Any], None]] = {
     Progress: progress.told,
     LeaseChanged: lease_changed,
     Tick: ticked,
+    Stopping: keeping.keep_all,
 }

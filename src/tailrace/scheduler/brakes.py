@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tailrace.scheduler import fleet
+from tailrace.scheduler import fleet, looking
 from tailrace.scheduler.attempt import Attempt, Trial
 from tailrace.scheduler.decisions import PauseBag, Remember
 from tailrace.scheduler.events import Ended, Measured
@@ -36,7 +36,7 @@ def end_trial(state: State, bag: Bag, host: Host, attempt: Attempt, *, passed: b
         bag.trials[host.kind] = None
     else:
         del bag.trials[host.kind]
-    state.supply = True
+    looking.look_now(state, bag)
 
 
 def trials_due(state: State, bag: Bag) -> None:
@@ -44,7 +44,7 @@ def trials_due(state: State, bag: Bag) -> None:
     for kind, trial in bag.trials.items():
         if trial is not None and state.now >= trial.since_us + bag.terms.trial_us:
             bag.trials[kind] = None
-            state.supply = True
+            looking.look_now(state, bag)
 
 
 def note_failure(state: State, bag: Bag, event: Ended, *, settled: bool) -> None:

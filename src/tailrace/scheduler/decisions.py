@@ -6,7 +6,7 @@ import msgspec
 
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Limits
-from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
+from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow, UseRow
 
 
 class Decision(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
@@ -89,6 +89,13 @@ class PauseBag(Decision, frozen=True):
     why: str
 
 
+class Unmatched(Decision, frozen=True):
+    """Nothing of the bag is out, and policies have sent every host away for a while."""
+
+    bag: int
+    why: str
+
+
 class StopBag(Decision, frozen=True):
     bag: int
     why: str
@@ -97,13 +104,19 @@ class StopBag(Decision, frozen=True):
 class Remember(Decision, frozen=True):
     """Store this row, from which `restore` builds the same state again."""
 
-    row: BagRow | TaskRow | HostRow | LeaseRow
+    row: BagRow | TaskRow | HostRow | LeaseRow | UseRow
 
 
 class Forget(Decision, frozen=True):
     """Remove a bag, and all that is known of it."""
 
     bag: int
+
+
+class ForgetHost(Decision, frozen=True):
+    """Remove a host, and its record; one that calls again comes as a new one."""
+
+    host: str
 
 
 AnyDecision = (
@@ -118,6 +131,8 @@ AnyDecision = (
     | Exclude
     | PauseBag
     | StopBag
+    | Unmatched
     | Remember
     | Forget
+    | ForgetHost
 )

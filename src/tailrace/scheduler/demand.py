@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from tailrace.bag.needs import times
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import others
+from tailrace.scheduler import asking, others
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.room import Room
 from tailrace.scheduler.rows import ON_THEIR_WAY
@@ -35,9 +35,10 @@ def exceeds_all_room(state: State, bag: Bag, pool: Pool) -> bool:
 
 def machines(state: State, bag: Bag, pool: Pool, idle: dict[int, None]) -> int:
     """Of this pool, for what waits: its idle leases that the bag pays, or more."""
-    room, groups = Room(state, bag, idle), _groups(state, bag, pool)
-    placed = _placed(room, groups)
-    bound = _not_anywhere(state, bag, pool) - placed
+    room = Room(state, bag, idle)
+    groups, beside = _groups(state, bag, pool), _beside(state, bag, pool)
+    placed = _placed(room, groups, beside)
+    bound = sum(groups.values()) + sum(beside.values()) - placed
     plain = min(_anywhere(state, bag, pool), bag.may_begin)
     tasks = max(plain - max(room.all() - placed, 0), 0) + bound
     wanted = _wanted_on_reliable(bag, pool)
@@ -47,11 +48,12 @@ def machines(state: State, bag: Bag, pool: Pool, idle: dict[int, None]) -> int:
     tasks -= min(_coming_for(state, bag, pool, tasks, groups), tasks)
     worth = _worth(state, bag, pool)
     of_bound = -(-min(bound, tasks) // worth)
-    return max(-(-tasks // worth), of_bound + _avoided(state, groups, idle) if of_bound else 0)
+    more = _avoided(state, groups | beside, idle) if of_bound else 0
+    return max(-(-tasks // worth), of_bound + more)
 
 
 def _avoided(state: State, groups: dict[Group, int], idle: Iterable[int]) -> int:
-    """Of the idle leases: those that help none of these tasks, which all failed there."""
+    """Of the idle leases: those that help none of these tasks, which all failed there, or are."""
     first = next(iter(groups))
     common = [host for host in first.avoid if all(host in group.avoid for group in groups)]
     hosts = [state.on_lease.get(lease) for lease in idle] if common else []
@@ -80,16 +82,18 @@ def _coming(state: State, bag: Bag, pool: Pool) -> dict[bool, int]:
 
 
 def _share_work(state: State, bag: Bag, one: Pool, other: Pool) -> bool:
-    """Some replication has work of their own for those that fail and for those that do not."""
+    """Some replication has work of their own for those that fail and for those that do not; and so
+    have some policies."""
+    if not asking.share(state, bag, one, other):
+        return False
     if bag.replication is None or one.reliable is other.reliable:
         return True
     return all(bag.replication.begins_on(state, bag, reliable=kind) for kind in (False, True))
 
 
 def too_small(state: State, bag: Bag, pool: Pool) -> bool:
-    """As far as the last machine of it that called can tell."""
-    capacity = state.capacity_in.get(pool.name)
-    return capacity is not None and not times(bag.terms.needs, capacity)
+    """As far as the last machine of it that called can tell, or its terms."""
+    return _at_once(state, bag, pool) == 0
 
 
 def _unsent(state: State, bag: Bag, pool: Pool) -> int:
@@ -97,12 +101,12 @@ def _unsent(state: State, bag: Bag, pool: Pool) -> int:
 
 
 def _anywhere(state: State, bag: Bag, pool: Pool) -> int:
-    plain = bag.requeue.plain
+    plain = bag.requeue.plain + asking.could_begin(state, bag, pool)
     if bag.replication is None:
-        return bag.fresh.left + plain
+        return plain
     wanted = 0 if pool.reliable else bag.replication.lacks(bag, reliable=False)
     if bag.replication.begins_on(state, bag, reliable=pool.reliable):
-        wanted += bag.fresh.left + plain
+        wanted += plain
     return wanted
 
 
@@ -114,12 +118,17 @@ def _wanted_on_reliable(bag: Bag, pool: Pool) -> int:
 
 def _not_anywhere(state: State, bag: Bag, pool: Pool) -> int:
     """Tasks for which not every host will do, but machines of this pool might."""
-    requeue, replication = bag.requeue, bag.replication
-    if not requeue.groups:
-        return 0
-    if replication and not replication.begins_on(state, bag, reliable=pool.reliable):
+    if bag.rules is not None:
+        return sum(_groups(state, bag, pool).values()) + sum(_beside(state, bag, pool).values())
+    requeue = bag.requeue
+    if not requeue.groups or not _begins(state, bag, pool):
         return 0
     return requeue.bound + (requeue.reliable if _helps_all(state, bag, pool) else 0)
+
+
+def _begins(state: State, bag: Bag, pool: Pool) -> bool:
+    replication = bag.replication
+    return replication is None or replication.begins_on(state, bag, reliable=pool.reliable)
 
 
 def _helps_all(state: State, bag: Bag, pool: Pool) -> bool:
@@ -127,23 +136,54 @@ def _helps_all(state: State, bag: Bag, pool: Pool) -> bool:
 
 
 def _groups(state: State, bag: Bag, pool: Pool) -> dict[Group, int]:
-    if not _not_anywhere(state, bag, pool):
+    """Of those that wait, for which not every host will do: those that the pool may help."""
+    groups = bag.requeue.groups
+    if not groups or not _begins(state, bag, pool):
         return {}
-    if _helps_all(state, bag, pool):
-        return bag.requeue.groups
-    return {group: count for group, count in bag.requeue.groups.items() if not group.reliable}
+    if not _helps_all(state, bag, pool):
+        groups = {group: count for group, count in groups.items() if not group.reliable}
+    return _allowed(state, bag, pool, groups)
 
 
-def _placed(room: Room, groups: dict[Group, int]) -> int:
+def _beside(state: State, bag: Bag, pool: Pool) -> dict[Group, int]:
+    """The same of what a bag's policy wants beside attempts that are out."""
+    groups = {} if bag.replication is None else bag.replication.groups(bag)
+    return _allowed(state, bag, pool, groups)
+
+
+def _allowed(state: State, bag: Bag, pool: Pool, groups: dict[Group, int]) -> dict[Group, int]:
+    """By the bag's policy, which is asked once for all that look alike."""
+    if bag.rules is None or not bag.rules.job_keys:
+        return groups
+    jobs = dict.fromkeys(group.job for group in groups)
+    may = {job: asking.could(state, bag, pool, job) for job in jobs}
+    return {group: count for group, count in groups.items() if may[group.job]}
+
+
+def _placed(room: Room, groups: dict[Group, int], beside: dict[Group, int]) -> int:
     """How many of them find room. Those that may go to the fewest hosts are asked first; should two
     groups reckon with the same host, the next look shows who was left."""
     placed = 0
     for group in sorted(groups, key=lambda group: not group.reliable):
         placed += max(min(groups[group], room.of(group), room.all(group) - placed), 0)
+    for group, count in beside.items():
+        placed += max(min(count, room.beside(group), room.all(group) - placed), 0)
     return placed
 
 
 def _worth(state: State, bag: Bag, pool: Pool) -> int:
-    """Tasks that a machine of this pool runs at once: as the last one that called, else one."""
-    capacity = state.capacity_in.get(pool.name)
-    return 1 if capacity is None else max(times(bag.terms.needs, capacity), 1)
+    """Tasks that a machine of this pool runs at once; one, where nobody knows."""
+    known = _at_once(state, bag, pool)
+    return 1 if known is None else max(known, 1)
+
+
+def _at_once(state: State, bag: Bag, pool: Pool) -> int | None:
+    """As the last machine that called; before any has, by what the pool's terms say of them. These
+    may leave things out that a machine has: how much memory, say. Concurrency bounds it."""
+    needs, capacity = bag.terms.needs, state.capacity_in.get(pool.name)
+    if capacity is not None:
+        return min(times(needs, capacity), asking.most(state, bag, pool))
+    if "cores" not in pool.capacity:
+        return None
+    told = {name: amount for name, amount in needs.items() if name in pool.capacity}
+    return min(times(told, pool.capacity), asking.most(state, bag, pool))

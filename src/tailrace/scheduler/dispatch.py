@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
-from tailrace.scheduler import admission, brakes, doubts, fleet, money, units
+from tailrace.policy.attributes import Plain
+from tailrace.scheduler import (
+    admission,
+    brakes,
+    doubts,
+    fleet,
+    looking,
+    money,
+    policies,
+    records,
+    shares,
+    tails,
+    units,
+)
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.bits import Bits
 from tailrace.scheduler.decisions import Assign, Close, Drop, Remember, Reopen, Settle
+from tailrace.scheduler.fresh import Grouped
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.rows import BagPhase
-from tailrace.scheduler.state import Bag, Host, State, Trouble
+from tailrace.scheduler.state import ENDLESS, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
 SUCCEEDED, TIMEOUT = Outcome.SUCCEEDED, Alarm.TIMEOUT  # looked up for every task
@@ -19,7 +33,11 @@ FIRST = "first attempt"
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
     """Those that wait for another attempt come first, then the next never sent. The tail may begin
     on the way, and take all of those."""
-    if bag.doubts or bag.requeue.waiting:
+    if bag.rules is not None:
+        most = _send_by_rules(state, bag, host, most)
+        if isinstance(bag.fresh, Grouped):
+            most = _send_by_group(state, bag, host, most, bag.fresh)
+    elif bag.doubts or bag.requeue.waiting:
         most = _send_first(state, bag, host, most)
     fresh, out, replication = bag.fresh, state.out, bag.replication
     while most > 0 and fresh.sent < fresh.arrived:
@@ -29,6 +47,38 @@ def send(state: State, bag: Bag, host: Host, most: int) -> None:
         out.append(Assign(one.attempt, bag.id, index, host.id, FIRST, one.timeout_us))
         if replication is not None:
             replication.sent(state, bag, host, one)
+    if bag.terms.tail_stays:
+        tails.note(state, bag)
+
+
+def _send_by_group(state: State, bag: Bag, host: Host, most: int, fresh: Grouped) -> int:
+    """The same of what was never sent, where it may go there. The tail may take all of those."""
+    news = policies.take_new(state, bag, host, fresh)
+    while most > 0 and fresh.left:
+        index = next(news, None)
+        if index is None:
+            break
+        most -= 1
+        one = _new_attempt(state, bag, host, index, None)
+        state.out.append(Assign(one.attempt, bag.id, index, host.id, FIRST, one.timeout_us))
+        if bag.replication is not None:
+            bag.replication.sent(state, bag, host, one)
+    return 0
+
+
+def _send_by_rules(state: State, bag: Bag, host: Host, most: int) -> int:
+    """The same where a policy may think otherwise of what waits than of what was never sent."""
+    rules = bag.rules
+    assert rules is not None
+    ruled = rules.ruled
+    rules.bound = ENDLESS
+    if bag.doubts or bag.requeue.waiting:
+        before = state.next_attempt
+        most = _send_first(state, bag, host, most)
+        if state.next_attempt > before and rules.ruled is not None:
+            rules.bound = rules.ruled.most
+    rules.ruled = ruled
+    return most if policies.sends_new(bag) else 0
 
 
 def _send_first(state: State, bag: Bag, host: Host, most: int) -> int:
@@ -46,10 +96,21 @@ def _send_first(state: State, bag: Bag, host: Host, most: int) -> int:
 def _send_waiting(state: State, bag: Bag, host: Host, most: int, held_back: bool) -> int:
     """How many more may be sent. A host that is held back gets only what failed elsewhere."""
 
+    refused: dict[tuple[Plain, ...], None] = {}  # by the policy, since the last was sent
+
     def admits(group: Group) -> bool:
-        return (bool(group.avoid) or not held_back) and admission.may_go(state, bag, host, group)
+        if not group.avoid and held_back:
+            return False
+        if bag.rules is not None:
+            if group.job in refused:
+                return False
+            if not policies.may_go(state, bag, host, group):
+                refused[group.job] = None
+                return False
+        return admission.may_go(state, bag, host, group)
 
     while most > 0 and bag.requeue.waiting:
+        refused.clear()
         found = bag.requeue.take(admits)
         if found is None:
             break
@@ -97,13 +158,14 @@ def _new_attempt(
     number, replication = state.next_attempt, bag.replication
     state.next_attempt = number + 1
     ahead = admission.goes_ahead(bag, host) if host.live else False
-    timeout_us = bag.terms.timeout_us
-    if replication is not None:
+    timeout_us = bag.terms.timeout_us if bag.rules is None else policies.timeout_us(bag)
+    if replication is not None and replication.sets_timeout:
         timeout_us = replication.timeout_us(state, bag, host)
     if timeout_us is not None and timeout_us < host.min_timeout_us:
         timeout_us = host.min_timeout_us
     attempt = Attempt(number, bag.id, index, host.id, state.now, needs, ahead, timeout_us)
     believe(state, bag, host, attempt)
+    records.sent(state, host)
     if host.kind not in bag.trials and bag.terms.trial_us:
         brakes.begin_trial(state, bag, host, number)
     if host.probing:
@@ -124,6 +186,7 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         host.grown[number] = attempt
     live[index] = (*live[index], attempt) if index in live else (attempt,)
     bag.out += not attempt.expired
+    shares.charge(state, bag, attempt)
     if host.payer is not None:
         money.owe(state, bag, host, attempt)
 
@@ -144,6 +207,9 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         del bag.telling[number]
     if not attempt.expired:
         less_out(state, bag)
+    shares.settle(state, bag, attempt)
+    if bag.refused:
+        looking.stirred(state, bag)
     live = bag.live.pop(index)
     if len(live) > 1:
         bag.live[index] = tuple(other for other in live if other is not attempt)
@@ -156,7 +222,7 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
 def less_out(state: State, bag: Bag) -> None:
     """An offer may have found nothing only because so many of the bag were under way."""
     if bag.terms.most_running is not None and not bag.may_begin and bag.hungry:
-        state.supply = True
+        looking.look_now(state, bag)
     bag.out -= 1
 
 
@@ -196,7 +262,7 @@ def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -
 
 
 def _drop_losers(state: State, bag: Bag, index: int) -> None:
-    if bag.replication is None or not bag.replication.keeps_losers:
+    if not bag.keeps_losers:
         for other in bag.live[index]:
             drop(state, other, Outcome.CANCELLED, f"task {index} has its result")
 
@@ -259,7 +325,7 @@ def requeue(
     if index in bag.done or under_way(bag, index):
         return
     if bag.replication is None or not bag.replication.sends_again(state, bag, index, trouble):
-        bag.requeue.add(index, admission.group_of(trouble))
+        bag.requeue.add(index, admission.group_of(state, bag, index, trouble))
         fleet.queue(state, bag)
 
 

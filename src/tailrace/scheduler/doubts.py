@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailrace.scheduler import fleet, others
+from tailrace.scheduler import fleet, looking, others
 from tailrace.scheduler.rows import Failure
 from tailrace.scheduler.state import Bag, Doubt, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -38,7 +38,8 @@ def settle(state: State, bag: Bag, index: int, failures: Iterable[Failure]) -> N
         doubt = bag.doubts.get(failure.host)
         if doubt is None or index not in doubt.tasks:
             continue
-        state.supply = state.supply or len(doubt.tasks) >= FEW
+        if len(doubt.tasks) >= FEW:
+            looking.look_now(state, bag)
         del doubt.tasks[index]
         if not doubt.tasks:
             del bag.doubts[failure.host]
@@ -47,7 +48,8 @@ def settle(state: State, bag: Bag, index: int, failures: Iterable[Failure]) -> N
 def clear(state: State, bag: Bag, host: str) -> None:
     """A task has succeeded on it."""
     doubt = bag.doubts.pop(host, None)
-    state.supply = state.supply or (doubt is not None and len(doubt.tasks) >= FEW)
+    if doubt is not None and len(doubt.tasks) >= FEW:
+        looking.look_now(state, bag)
 
 
 def held_back(state: State, bag: Bag, host: Host) -> bool:
@@ -69,7 +71,7 @@ def _asked_elsewhere(state: State, bag: Bag, host: Host, index: int) -> bool:
     if group is None:
         return False
     needs = dict(group.needs) if group.needs else None
-    return others.another(state, bag, group.avoid, needs, group.reliable)
+    return others.another(state, bag, group.avoid, needs, group.reliable, group.job)
 
 
 def may_try_one(state: State, bag: Bag, host: Host) -> bool:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Late
-from tailrace.scheduler import blame, brakes, dispatch, leases, money
+from tailrace.scheduler import blame, brakes, dispatch, leases, money, records
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Close
 from tailrace.scheduler.events import Ended
@@ -28,21 +28,24 @@ def ended(state: State, event: Ended) -> None:
     dispatch.forget(state, bag, host, attempt)
     if replication is not None:
         replication.over(state, bag, attempt, outcome is SUCCEEDED)
+    host.preempted += outcome is Outcome.PREEMPTED
     if host.retired and not host.live:
         leases.emptied(state, host)
     if outcome is not SUCCEEDED or attempt.expired:
         outcome = _in_our_books(state, host, attempt, event)
+        records.fell_short(state, host, attempt, outcome)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
     if attempt.lease and outcome is SUCCEEDED:
         money.pay_result(state, bag, attempt, event.measured.run_us)
-    if not host.proven and outcome not in TELLS_NOTHING:
+    if not host.proven and outcome not in TELLS_NOTHING and not event.measured.unmade:
         leases.proven(state, host)
-    # One that is wanted is of a task without a result, unless its strategy keeps losers.
-    wanted = attempt.dropping is None and (replication is None or not replication.keeps_losers)
+    # One that is wanted is of a task without a result, unless losers are kept.
+    wanted = attempt.dropping is None and not bag.keeps_losers
     if not wanted and attempt.index in bag.done:
         dispatch.close(state, attempt.attempt, outcome, accepted=False)
     elif outcome is SUCCEEDED:
+        records.returned(state, host, attempt, event.measured.run_us)
         succeed(state, bag, event)
     else:
         _fall_short(state, bag, attempt, replace(event, outcome=outcome))
@@ -147,6 +150,7 @@ def timed_out(state: State, number: int) -> None:
 
 def _expire(state: State, bag: Bag, attempt: Attempt) -> None:
     attempt.expired = True
+    records.expired(state, state.hosts[attempt.host])
     dispatch.less_out(state, bag)
     trouble = _trouble_of(bag, attempt.index)
     trouble.expired = (*trouble.expired, attempt.attempt)

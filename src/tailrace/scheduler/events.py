@@ -6,7 +6,9 @@ from enum import StrEnum
 
 import msgspec
 
+from tailrace.bag.columns import Columns
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import BagPolicy, HostPolicy
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 
@@ -17,6 +19,7 @@ class Change(StrEnum):
     CANCEL = "cancel"
     RETRY = "retry"
     GROW = "grow"
+    POLICY = "policy"
 
 
 class LeaseState(StrEnum):
@@ -35,6 +38,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     limit: str = ""  # which limit was passed
     text: str = ""  # the last line of stderr, or the error: what makes two failures alike
     of_bag: bool = False  # the host lacks what this bag alone asks for
+    unmade: bool = False  # its task cannot be made: it was never sent
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):
@@ -47,6 +51,8 @@ class Restarted(Event, frozen=True):
     seed: int
     pools: tuple[Pool, ...]
     grace_us: int = 0
+    offset_us: int = 0  # of the clock on the wall from that of the epoch
+    stores: bool = True  # there may be another beginning, from what is stored until then
 
 
 class BagSubmitted(Event, frozen=True):
@@ -55,6 +61,7 @@ class BagSubmitted(Event, frozen=True):
     permutation: bytes | None = None  # of uint32, when the order is by a parameter
     arrived: int | None = None  # so many of its tasks are there yet; None: all
     taken: bytes | None = None  # a bit for each task: it has its result from an earlier bag
+    columns: Columns | None = None  # parameters that its policy looks at
 
 
 class TasksArrived(Event, frozen=True):
@@ -70,6 +77,7 @@ class More(msgspec.Struct, frozen=True, omit_defaults=True):
     before: int  # so many it has: told twice, it grows once
     count: int
     permutation: bytes | None = None  # of uint32, counted from the first of them, as above
+    columns: Columns | None = None  # parameters of theirs that the bag's policy looks at
 
 
 class BagChanged(Event, frozen=True):
@@ -78,12 +86,20 @@ class BagChanged(Event, frozen=True):
     tasks: tuple[int, ...] = ()
     why: str = ""
     more: More | None = None  # of a bag that grows
+    policy: BagPolicy | None = None  # from now on
+    columns: Columns | None = None  # parameters that it looks at, of all tasks
 
 
 class BagForgotten(Event, frozen=True):
     """The time it is kept after its end is over."""
 
     bag: int
+
+
+class HostForgotten(Event, frozen=True):
+    """It has been silent for so long that nobody waits for it."""
+
+    host: str
 
 
 class HostSeen(Event, frozen=True):
@@ -96,6 +112,11 @@ class HostSeen(Event, frozen=True):
     lease: int | None = None
     speed: float = 1.0  # beside other hosts, by whatever measure its world has
     ends_us: int | None = None  # when its machine ends, whoever wants it longer; None: not known
+    cores: int | None = None  # that tasks share, in thousandths; None: those that it offers
+    owner: str = ""  # to whom the machine belongs
+    cpu: str = ""  # what its processor calls itself
+    says: HostPolicy | None = None  # which bags it takes, and which it prefers
+    benchmark: float | None = None  # as it measured itself, 1: the reference; None: not yet
 
 
 class Offer(Event, frozen=True):
@@ -147,12 +168,17 @@ class Tick(Event, frozen=True):
     """Time has passed."""
 
 
+class Stopping(Event, frozen=True):
+    """The server ends in order: nothing follows."""
+
+
 AnyEvent = (
     Restarted
     | BagSubmitted
     | TasksArrived
     | BagChanged
     | BagForgotten
+    | HostForgotten
     | HostSeen
     | Offer
     | OfferWithdrawn
@@ -161,4 +187,5 @@ AnyEvent = (
     | Progress
     | LeaseChanged
     | Tick
+    | Stopping
 )

@@ -6,7 +6,17 @@ from tailrace.bag import strategies
 from tailrace.bag.needs import describe, describe_one, lacking, less
 from tailrace.errors import BadInput
 from tailrace.quantities import show_money
-from tailrace.scheduler import brakes, doubts, fleet, lifetimes, money, others, progress
+from tailrace.scheduler import (
+    asking,
+    brakes,
+    doubts,
+    fleet,
+    lifetimes,
+    money,
+    others,
+    progress,
+    verdicts,
+)
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import BagPhase
@@ -115,14 +125,41 @@ def _idle_leases(state: State, bag: Bag) -> list[str]:
 
 
 def _why_hungry(state: State, bag: Bag, now: int) -> list[str]:
+    with verdicts.without_lots(bag):
+        return _why_it_waits(state, bag, now)
+
+
+def _why_it_waits(state: State, bag: Bag, now: int) -> list[str]:
     if not bag.may_begin:
         return [f"{_under_way(bag)}."]
     present = [host for host in state.hosts.values() if host.present]
+    refused = verdicts.refusals(state, bag, present) if bag.rules is not None else {}
+    if refused:
+        lines = _refused(refused, present) + _by_host(state, bag, present, now)
+        return lines + _not_asked(state, bag, now)
     if not present:
-        return ["Its tasks wait for a host: none is connected.", *_awaited(state, bag, now)]
+        waits = ["Its tasks wait for a host: none is connected.", *_not_asked(state, bag, now)]
+        return waits + _awaited(state, bag, now)
     needs = f"Its tasks need {describe(bag.terms.needs)} each; {bag.slots} fit at once."
     lines = _by_host(state, bag, present, now)
     return [needs, *lines] if bag.hosts else [needs, *lines, *_awaited(state, bag, now)]
+
+
+def _refused(refused: dict[str, int], hosts: list[Host]) -> list[str]:
+    count = sum(refused.values())
+    lines = [f"Its policy sends {count} of {len(hosts)} hosts away:"]
+    return lines + [f"  {many} by {clause}" for clause, many in refused.items()]
+
+
+def _not_asked(state: State, bag: Bag, now: int) -> list[str]:
+    """Pools that could lend machines, if it were not for its policy."""
+    pools = verdicts.not_asked(state, bag)
+    lines = [f"Pool {name} is not asked for machines: {why}." for name, why in pools.items()]
+    for name, (_, until_us) in bag.shunned.items():
+        if until_us > now:
+            wait = (until_us - now) / 1e6
+            lines.append(f"Pool {name} is asked again in {wait:.0f} s: what came was sent away.")
+    return lines
 
 
 def _by_host(state: State, bag: Bag, hosts: list[Host], now: int) -> list[str]:
@@ -136,7 +173,7 @@ def _by_host(state: State, bag: Bag, hosts: list[Host], now: int) -> list[str]:
 
 def _under_way(bag: Bag) -> str:
     are = "1 of its tasks is" if bag.out == 1 else f"{bag.out} of its tasks are"
-    return f"{are} under way, and most_running says no more"
+    return f"{are} under way, and max_running says no more"
 
 
 def _awaited(state: State, bag: Bag, now: int) -> list[str]:
@@ -176,6 +213,11 @@ def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
     short = lacking(bag.terms.needs, host.capacity)
     if short:
         return short
+    ruled = verdicts.ruled(state, bag, host, asking.jobs_of(bag))
+    if not ruled.matches:
+        return ruled.why
+    if len(host.live) >= ruled.most:
+        return f"holds {_attempts(len(host.live))}, and Concurrency says no more"
     if bag.trials.get(host.kind) is not None:
         return f"the first task on hosts of kind {host.kind} is on trial"
     if host.probing and host.probe in host.live:

@@ -4,10 +4,11 @@ costs the same with ten hosts and ten thousand."""
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tailrace.bag.needs import Amounts, times
-from tailrace.scheduler import openings, units
+from tailrace.scheduler import looking, openings, policies, units
+from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.rows import STANDING, HostRow, LeaseRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -41,6 +42,7 @@ def seen(state: State, row: HostRow) -> Host:
     openings.move(state, host, row.pool)
     if row.pool not in state.hungry:
         _first_of(state, row.pool)
+        _compare(state, row)
     host.pool, host.kind, host.capacity, host.speed = row.pool, row.kind, row.capacity, row.speed
     if any(row.capacity.values()):
         host.whole = state.capacity_in[host.pool] = row.capacity
@@ -53,9 +55,18 @@ def seen(state: State, row: HostRow) -> Host:
 
 def _first_of(state: State, pool: str) -> None:
     waiting = [bag for bag in state.bags.values() if bag.queued]
-    state.hungry[pool] = sorted(
-        bag.id for bag in waiting if not bag.terms.pools or pool in bag.terms.pools
-    )
+    here = [bag for bag in waiting if not bag.terms.pools or pool in bag.terms.pools]
+    state.hungry[pool] = sorted(bag.id for bag in here)
+    lines = state.lines[pool] = Lines()
+    for bag in here:
+        lines.add(bag, _rank(bag))
+
+
+def _compare(state: State, row: HostRow) -> None:
+    """Leases may have been reckoned by what its pool said of machines that had not called yet."""
+    pool = state.pools.get(row.pool)
+    if pool is not None and pool.capacity and pool.capacity != row.capacity:
+        state.fleet_due.update(dict.fromkeys(state.open))
 
 
 def rate(state: State, host: Host) -> None:
@@ -91,7 +102,7 @@ def retire(state: State, host: Host) -> None:
     """Its lease has been released: what is sent now would only be ended with it."""
     _count_out(state, host)
     host.retired = True
-    state.supply = True
+    _one_less(state)
 
 
 def take_back(state: State, host: Host) -> None:
@@ -111,11 +122,20 @@ def move_to_lease(state: State, host: Host, lease: int | None) -> None:
 
 
 def leave(state: State, host: Host) -> None:
-    """Silent, or gone: what it would have taken may go to a host that was avoided so far."""
+    """Silent, or gone."""
     _count_out(state, host)
     host.present = False
     openings.close(state, host)
-    state.supply = True
+    _one_less(state)
+
+
+def _one_less(state: State) -> None:
+    """What the host would have taken may go to one that was avoided so far, or held back."""
+    state.supply = state.supply or bool(state.excluded)
+    for bag in state.open.values():
+        if bag.requeue.groups or bag.doubts or bag.replication is not None:
+            looking.look_now(state, bag)
+    looking.stir_others(state)
 
 
 def exclude(state: State, host: Host, until_us: int) -> None:
@@ -160,11 +180,29 @@ def _count_out(state: State, host: Host) -> None:
             state.fleet_due[bag.id] = None
 
 
-def readmit_the_last(state: State) -> None:
+def readmit_the_last(state: State, bags: Collection[Bag]) -> None:
     """Nobody is left for a bag but hosts that are excluded: better one of those than none."""
     for host in [host for host in state.excluded.values() if host.present]:
-        if any(bag.runs and not bag.hosts and slots(bag, host) for bag in state.open.values()):
+        if any(_has_nobody_else(state, bag, host) for bag in bags):
             readmit(state, host)
+
+
+def _has_nobody_else(state: State, bag: Bag, host: Host) -> bool:
+    """Its policy may send all others away."""
+    if not bag.runs or not slots(bag, host):
+        return False
+    if bag.rules is None or not bag.hosts:
+        return not bag.hosts
+    waits = bag.hungry and not bag.live
+    return waits and policies.would(state, bag, host) and not _matching(state, bag, host)
+
+
+def _matching(state: State, bag: Bag, but: Host) -> bool:
+    """Is there another host that the bag's policy takes?"""
+    return any(
+        host is not but and slots(bag, host) and policies.would(state, bag, host)
+        for host in state.able.values()
+    )
 
 
 def is_last(state: State, host: Host) -> bool:
@@ -172,8 +210,14 @@ def is_last(state: State, host: Host) -> bool:
     if not host.able:
         return False
     return len(state.able) == 1 or any(
-        bag.hosts == 1 and slots(bag, host) for bag in state.open.values()
+        _is_last_of(state, bag, host) for bag in state.open.values() if slots(bag, host)
     )
+
+
+def _is_last_of(state: State, bag: Bag, host: Host) -> bool:
+    if bag.rules is None or bag.hosts == 1:
+        return bag.hosts == 1
+    return policies.would(state, bag, host) and not _matching(state, bag, host)
 
 
 def opened(state: State, bag: Bag) -> None:
@@ -184,6 +228,7 @@ def opened(state: State, bag: Bag) -> None:
             state.replicating[bag.id] = bag
         counts = [slots(bag, host) for host in state.able.values()]
         bag.hosts, bag.slots = sum(count > 0 for count in counts), sum(counts)
+        looking.stir_others(state)
     state.fleet_due[bag.id] = None
     queue(state, bag)
 
@@ -194,6 +239,9 @@ def closed(state: State, bag: Bag) -> None:
         state.open.pop(bag.id, None)
         state.replicating.pop(bag.id, None)
         sated(state, bag)
+        looking.forget(state, bag)
+        for lines in state.lines.values():
+            lines.leave(bag)
     state.fleet_due[bag.id] = None
 
 
@@ -201,10 +249,39 @@ def queue(state: State, bag: Bag) -> None:
     """Work has come. Who is found to be sated leaves the queue when he is asked."""
     if not bag.queued:
         bag.queued = True
+        state.queued += 1
+        rank = _rank(bag)
         for name in admitted(state, bag):
             insort(state.hungry[name], bag.id)
+            state.lines[name].add(bag, rank)
+    elif len(state.open) > 1:
+        _move_up(state, bag)
     lacks(state, bag)
-    state.supply = True
+    looking.look_now(state, bag)
+    if bag.rules is not None:
+        policies.matches_nobody(state, bag)  # until one is found
+
+
+def _move_up(state: State, bag: Bag) -> None:
+    """An attempt came back that took less than was reckoned."""
+    rank = _rank(bag)
+    for name in admitted(state, bag) if rank is not None else ():
+        if len(state.hungry[name]) > 1:
+            state.lines[name].enter(bag, rank or 0.0)
+
+
+def _rank(bag: Bag) -> float | None:
+    """None: it is not the same for every host, at any time."""
+    return 0.0 if bag.rules is None else bag.rules.rank
+
+
+def queue_anew(state: State, bag: Bag) -> None:
+    """Its rank has changed."""
+    for lines in state.lines.values():
+        lines.leave(bag)
+    if bag.queued:
+        sated(state, bag)
+        queue(state, bag)
 
 
 def lacks(state: State, bag: Bag) -> None:
@@ -216,6 +293,7 @@ def lacks(state: State, bag: Bag) -> None:
 def sated(state: State, bag: Bag) -> None:
     if bag.queued:
         bag.queued = False
+        state.queued -= 1
         for name in admitted(state, bag):
             numbers = state.hungry[name]
             del numbers[bisect_left(numbers, bag.id)]
@@ -223,12 +301,18 @@ def sated(state: State, bag: Bag) -> None:
 
 def hungry(state: State, pools: list[str]) -> list[Bag]:
     """Those that have something to send to hosts of these pools, in the order they came."""
-    found = sorted(dict.fromkeys(number for pool in pools for number in state.hungry[pool]))
+    found = state.hungry[pools[0]] if len(pools) == 1 else _of_all(state, pools)
     bags = [state.bags[number] for number in found]
-    for bag in bags:
-        if not bag.hungry:
-            sated(state, bag)
-    return [bag for bag in bags if bag.queued]
+    hungry = [bag for bag in bags if bag.hungry]
+    if len(hungry) < len(bags):
+        for bag in bags:
+            if not bag.hungry:
+                sated(state, bag)
+    return hungry
+
+
+def _of_all(state: State, pools: list[str]) -> list[int]:
+    return sorted(dict.fromkeys(number for pool in pools for number in state.hungry[pool]))
 
 
 def earlier_hungry(state: State, bag: Bag, host: Host) -> bool:

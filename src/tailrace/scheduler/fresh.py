@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 from tailrace.bag.order import Listed, Order
 
+AHEAD = 4096  # places that are looked at together
+
 
 class Fresh:
     """`sent` counts the tasks that were sent at least once: positions of the order below it."""
@@ -109,6 +111,89 @@ class Scattered(Fresh):
         self._position = position
         self.sent += 1
         return index
+
+
+class Grouped(Fresh):
+    """Of a bag whose policy looks at parameters: by groups of those that look the same to it. Each
+    group is sent in the order of the bag; which of them is next, a host decides.
+
+    The group of each place in the order is a byte, so that the next of a group is found by a quick
+    search; where tasks stand in another order than that of their numbers, these bytes are written
+    down as far as somebody has looked."""
+
+    __slots__ = ("_groups", "_heads", "_known", "_listed", "_placed", "left_in")
+
+    def __init__(
+        self, order: Order, sent: int, groups: bytes, most: int, known: Callable[[int], bool]
+    ) -> None:
+        """`groups`: a byte for each task, by its number, below `most`."""
+        super().__init__(order, len(order))
+        self._known = known
+        self._groups = groups
+        self._placed = bytearray()  # by place; nothing, where they stand in the order of numbers
+        self._heads = [0] * most  # by group: none was never sent before this place
+        self.left_in: list[int] = []  # how many of each group were never sent
+        self._listed = isinstance(order, Listed)
+        self.restore(sent, known)
+
+    def restore(self, sent: int, known: Callable[[int], bool]) -> None:
+        self.sent = sent
+        groups = self._groups
+        self._heads = [0] * len(self._heads)
+        self.left_in = [groups.count(group) for group in range(len(self._heads))]
+        for index in range(len(groups)) if sent else ():
+            if known(index):
+                self.left_in[groups[index]] -= 1
+
+    def near(self) -> list[tuple[int, int]]:
+        """Groups of which something is left, each behind a place before which none of it stands:
+        the least first."""
+        return sorted((self._at_least(group), group) for group in self.groups())
+
+    def groups(self) -> list[int]:
+        return [group for group, left in enumerate(self.left_in) if left]
+
+    def head(self, group: int) -> int:
+        """The place of its next, of which there is one."""
+        place = self._at_least(group)
+        while place == self._seen or self._known(self._at(place)):
+            if place == self._seen:
+                self._look_on()
+            else:
+                self._heads[group] = place + 1
+            place = self._at_least(group)
+        return place
+
+    def take_of(self, group: int) -> int:
+        place = self.head(group)
+        self._heads[group] = place + 1
+        self.left_in[group] -= 1
+        self.sent += 1
+        return self._at(place)
+
+    def take(self) -> int:
+        """The next, of whatever group."""
+        return self.take_of(min(self.groups(), key=self.head))
+
+    @property
+    def _seen(self) -> int:
+        """So many places are searched."""
+        return len(self._groups) if self._listed else len(self._placed)
+
+    def _at_least(self, group: int) -> int:
+        if self._listed:
+            found = self._groups.find(group, self._heads[group])
+        else:
+            found = self._placed.find(group, self._heads[group])
+        self._heads[group] = place = self._seen if found < 0 else found
+        return place
+
+    def _look_on(self) -> None:
+        first, at, groups = len(self._placed), self._at, self._groups
+        if self._seen == len(groups):
+            raise LookupError("no task of the group is left")
+        places = range(first, min(first + AHEAD, len(groups)))
+        self._placed += bytes([groups[at(place)] for place in places])
 
 
 def fresh(order: Order, arrived: int | None, *, ranked: bool) -> Fresh:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tailrace.scheduler import fleet, money
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.events import LeaseState
+from tailrace.scheduler.fresh import Grouped
+from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import ENDED, Bag, Host, State
 
@@ -52,6 +54,7 @@ def _check_tasks(bag: Bag) -> None:
     for index in waiting:
         waits = bag.replication is not None and bag.replication.waits(index)
         _hold(waits or index in bag.requeue.waiting, f"bag {bag.id}: task {index} is forgotten")
+    _check_groups(bag)
     for index, attempts in bag.live.items():
         _check_live(bag, index, attempts)
     out = sum(not one.expired for attempts in bag.live.values() for one in attempts)
@@ -66,16 +69,25 @@ def _check_tasks(bag: Bag) -> None:
     _hold(finished or not all_done or bag.phase in ENDED, f"bag {bag.id}: done, but not finished")
 
 
+def _check_groups(bag: Bag) -> None:
+    """Of those never sent, as many are left in each group as would be counted anew."""
+    if isinstance(bag.fresh, Grouped) and bag.columns is not None:
+        groups, left = bag.columns.groups, [0] * len(bag.fresh.left_in)
+        for index in range(bag.terms.count):
+            left[groups[index]] += not bag.is_known(index)
+        _hold(left == bag.fresh.left_in, f"bag {bag.id}: {bag.fresh.left_in} left, {left} are")
+
+
 def _check_live(bag: Bag, index: int, attempts: tuple[Attempt, ...]) -> None:
     wanted = [a for a in attempts if a.dropping is None]
-    keeps_losers = bag.replication is not None and bag.replication.keeps_losers
-    if index in bag.done and not keeps_losers:
+    if index in bag.done and not bag.keeps_losers:
         _hold(not wanted, f"bag {bag.id}: task {index} is done, yet an attempt is wanted")
     if not bag.repeats(index):
         _hold(len(attempts) <= 1, f"bag {bag.id}: two attempts of task {index} at once")
     fresh = [a for a in wanted if not a.expired]
     _hold(
-        len(fresh) <= 1 or bag.replication is not None, f"bag {bag.id}: task {index} was sent twice"
+        len(fresh) <= 1 or bag.replication is not None or bag.rules is not None,
+        f"bag {bag.id}: task {index} was sent twice",
     )
     trouble = bag.troubles.get(index)
     if trouble is not None:
@@ -90,11 +102,22 @@ def _check_indexes(state: State, bag: Bag) -> None:
     for pool, numbers in state.hungry.items():
         due = bag.queued and (not bag.terms.pools or pool in bag.terms.pools)
         _hold((bag.id in numbers) is due, f"bag {bag.id}: queue of pool {pool} adrift")
+        _hold(
+            not due or _stands(state.lines[pool], bag) == 1,
+            f"bag {bag.id}: line of pool {pool} adrift",
+        )
     if bag.id in state.open:
         counts = [fleet.slots(bag, host) for host in state.able.values()]
         _hold(bag.slots == sum(counts), f"bag {bag.id}: {bag.slots} slots kept, {sum(counts)} are")
         hosts = sum(count > 0 for count in counts)
         _hold(bag.hosts == hosts, f"bag {bag.id}: {bag.hosts} hosts kept, {hosts} are")
+
+
+def _stands(lines: Lines, bag: Bag) -> int:
+    """How often it stands in line."""
+    entries = [one for owners in lines.by_rank.values() for line in owners.values() for one in line]
+    entry = lines.standing.get(bag.id)
+    return sum(1 for one in entries if one[1:] == (bag.id, entry)) + (bag.id in lines.judged)
 
 
 def _check_doubts(bag: Bag) -> None:

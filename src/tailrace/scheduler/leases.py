@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
 from tailrace.quantities import show_duration, show_money
-from tailrace.scheduler import brakes, demand, fleet, money, units
+from tailrace.scheduler import asking, brakes, demand, fleet, money, shunning, units
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.provisioning import fixed
@@ -42,8 +42,12 @@ def fit_fleet(state: State) -> None:
 
 def let_go(state: State) -> None:
     """Of leases that are gone, those that no call under way can name any more."""
-    while state.gone and (state.leases[state.gone[0]].gone_us or 0) < state.now - KEPT_US:
+    while state.gone and is_past(state.leases[state.gone[0]], state.now):
         del state.leases[state.gone.popleft()]
+
+
+def is_past(row: LeaseRow, now: int) -> bool:
+    return row.state is LeaseState.GONE and (row.gone_us or 0) < now - KEPT_US
 
 
 def _fit(state: State, bag: Bag) -> None:
@@ -64,7 +68,7 @@ def _leave_others(state: State, bag: Bag, admitted: list[str]) -> None:
     for row in rows:
         stays = row.pool in admitted or (bag.runs and fleet.busy(state, row))
         if row.state in STANDING and not stays:
-            _give_back(state, bag, row)
+            _give_back(state, bag, row, f"no task of bag {bag.id} may go to pool {row.pool} now")
 
 
 def _fit_pool(state: State, bag: Bag, pool: Pool) -> bool | None:
@@ -72,18 +76,23 @@ def _fit_pool(state: State, bag: Bag, pool: Pool) -> bool | None:
     if pool.billing.by_lease and not demand.waits(state, bag, pool):
         bag.lean = True
         return None
-    there = standing(state, bag, pool.name)
-    count = fixed.wanted(state, bag, pool, there)
+    there = useful = standing(state, bag, pool.name)
+    if pool.billing.by_lease:
+        useful = asking.useful(state, bag, there)
+    count = fixed.wanted(state, bag, pool, useful)
     if not pool.billing.by_lease:
         for row in _surplus(state, there, len(there) - count):
-            _give_back(state, bag, row)
+            _give_back(state, bag, row, f"bag {bag.id} has fewer tasks left than machines")
     elif count < pool.max:
         _look_again(state, bag, pool)
     if pool.billing.by_result and count < min(pool.max, bag.terms.count - bag.done.count):
         bag.short = True
         if not money.payable(state, bag, pool.billing, pool.lease_us):
             return False
-    return _acquire(state, bag, pool, count - len(there)) if count else None
+    more = count - len(useful)
+    if more > 0:
+        more = min(more, shunning.most_more(state, bag, pool.name, there, useful))
+    return _acquire(state, bag, pool, more) if count else None
 
 
 def _look_again(state: State, bag: Bag, pool: Pool) -> None:
@@ -101,14 +110,14 @@ def _surplus(state: State, rows: list[LeaseRow], most: int) -> list[LeaseRow]:
     return idle[max(len(idle) - most, 0) :] if most > 0 else []
 
 
-def _give_back(state: State, bag: Bag, row: LeaseRow) -> None:
+def _give_back(state: State, bag: Bag, row: LeaseRow, why: str) -> None:
     """What other bags run on it may end first; nothing more is sent there."""
     hosts = list(state.on_lease.get(row.lease, {}).values())
     if any(_works_for_others(state, bag, host) for host in hosts):
         for host in hosts:
             fleet.retire(state, host)
     else:
-        release(state, row, f"bag {bag.id} is {bag.phase}")
+        release(state, row, why if bag.runs else f"bag {bag.id} is {bag.phase}")
 
 
 def _take_back(state: State, bag: Bag) -> None:
@@ -213,6 +222,7 @@ def end_is_near(state: State, lease_id: int) -> None:
         return
     bag = state.bags[row.bag]
     if state.now >= row.ends_us:
+        shunning.given_back(state, bag, row)
         release(state, row, "its time is over")
     elif not _renew(state, bag, row):
         state.timers.set(_next_try(state, row), Alarm.LEASE, row.lease)
@@ -250,9 +260,11 @@ def _is_paid(row: LeaseRow, later: LeaseRow) -> bool:
 def _still_wanted(state: State, bag: Bag, row: LeaseRow, pool: Pool) -> bool:
     if fleet.busy(state, row):
         return True
-    if pool.billing.by_lease and not demand.waits(state, bag, pool):
-        return False
     there = standing(state, bag, pool.name)
+    if pool.billing.by_lease:
+        there = asking.useful(state, bag, there)
+        if not asking.useful(state, bag, [row]) or not demand.waits(state, bag, pool):
+            return False
     return len(there) <= fixed.wanted(state, bag, pool, there)
 
 
@@ -276,15 +288,19 @@ def _unneeded(state: State, bag: Bag, pool: Pool | None, rows: list[LeaseRow]) -
     """Without its pool, or when its bag does not run, a lease is given back by others."""
     if pool is None or not bag.runs:
         return []
-    spare = len(rows)
+    useful = asking.useful(state, bag, rows)
+    spare = len(useful)
     if demand.waits(state, bag, pool):
-        there = standing(state, bag, pool.name)
+        there = asking.useful(state, bag, standing(state, bag, pool.name))
         spare = len(there) - fixed.wanted(state, bag, pool, there)
-    return _surplus(state, rows, spare)
+    kept = dict.fromkeys(row.lease for row in useful)
+    useless = [row for row in rows if row.lease not in kept]
+    return useless + _surplus(state, useful, spare)
 
 
 def _give_back_idle(state: State, bag: Bag, row: LeaseRow) -> None:
     bag.lean, bag.given_back = True, bag.given_back + 1
+    shunning.given_back(state, bag, row)
     release(state, replace(row, idle=True), f"idle at the end of a paid {row.billing.unit()}")
 
 

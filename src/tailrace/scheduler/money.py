@@ -11,6 +11,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tailrace.pools.terms import Billing, Pays
+from tailrace.scheduler import looking
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.events import LeaseState
@@ -115,7 +116,8 @@ def owe_no_more(state: State, bag: Bag, attempt: Attempt) -> None:
     """It is out no longer; there may be money for another."""
     add(bag.owed, attempt.currency, -attempt.most)
     if bag.short:
-        bag.short, state.supply = False, True
+        bag.short = False
+        looking.look_now(state, bag)
         state.fleet_due[bag.id] = None
 
 

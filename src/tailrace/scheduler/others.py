@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tailrace.bag.needs import Amounts, fits
-from tailrace.scheduler import fleet
+from tailrace.policy.attributes import Plain
+from tailrace.scheduler import fleet, policies
 from tailrace.scheduler.state import Bag, Host, State
 
 
@@ -13,9 +14,20 @@ def another(
     than: tuple[str, ...],
     needs: Amounts | None = None,
     wants_reliable: bool = False,
+    job: tuple[Plain, ...] = (),
 ) -> bool:
     """An able host beside these; for needs that have grown, or a task that is wanted on a reliable
-    pool, not every host will do."""
+    pool, not every host will do; nor those to which the bag's policy lets no task go that looks as
+    this one does."""
+    if bag.rules is not None:
+        reliable = wants_reliable and keeps_to_reliable(state, bag)
+        hosts = [host for host in state.able.values() if host.reliable or not reliable]
+        return any(
+            host.id not in than
+            and _could(bag, host, needs or bag.terms.needs)
+            and policies.would(state, bag, host, job)
+            for host in hosts
+        )
     if wants_reliable and keeps_to_reliable(state, bag):
         hosts = [host for host in state.able.values() if host.reliable]
     elif needs:

@@ -10,6 +10,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from tailrace.policy.attributes import Plain
+
 
 class Group(NamedTuple):
     """What decides where a waiting task may go."""
@@ -18,6 +20,7 @@ class Group(NamedTuple):
     needs: tuple[tuple[str, int], ...] | None = None  # when they have grown
     reliable: bool = False  # wanted on a reliable pool
     at_once: bool = False  # only where it begins at once
+    job: tuple[Plain, ...] = ()  # what its bag's policy looks at of it
 
 
 class Requeue:
@@ -38,6 +41,16 @@ class Requeue:
         self._count(group, 1)
         self._groups.setdefault(group, deque()).append(index)
 
+    def regroup(self, anew: Callable[[int, Group], Group]) -> None:
+        """All of them. Groups that were, and are empty now, must not be asked about: what the bag's
+        policy looks at may have changed."""
+        before = self.waiting
+        self._groups.clear()
+        self.waiting, self.groups = {}, {}
+        self.at_once = self.reliable = self.bound = 0
+        for index, group in before.items():
+            self.add(index, anew(index, group))
+
     def remove(self, index: int) -> None:
         """Forgotten here at once, and passed over when its turn comes in the group."""
         group = self.waiting.pop(index, None)
@@ -47,8 +60,9 @@ class Requeue:
     def _count(self, group: Group, more: int) -> None:
         self.at_once += more * group.at_once
         self.reliable += more * group.reliable
-        self.bound += more * (not group.reliable and bool(group.avoid or group.needs))
-        if group.reliable or group.avoid or group.needs:
+        choosy = bool(group.avoid or group.needs or group.job)
+        self.bound += more * (not group.reliable and choosy)
+        if group.reliable or choosy:
             count = self.groups[group] = self.groups.get(group, 0) + more
             if not count:
                 del self.groups[group]

@@ -11,7 +11,7 @@ from tailrace.scheduler import (
     fleet,
     leases,
     money,
-    rounds,
+    shares,
     strategies,
     units,
 )
@@ -29,8 +29,12 @@ def restore(rows: Restored, now: int) -> State:
     state.next_attempt, state.next_lease = rows.next_attempt, rows.next_lease
     for row in rows.bags:
         permutation, failed = rows.permutations.get(row.bag), rows.failed.get(row.bag)
-        bag = state.bags[row.bag] = Bag(row, permutation, rows.done[row.bag], failed)
+        bag = state.bags[row.bag] = Bag(row, permutation, rows.done[row.bag], failed,
+                                         rows.columns.get(row.bag))  # fmt: skip
+        bag.account = shares.account(state, row.terms.owner)
         strategies.equip(bag)
+    for use in rows.uses:
+        shares.restore(state, use)
     for host in rows.hosts:
         _meet_again(state, host)
     for lease in rows.leases:
@@ -75,7 +79,8 @@ def _adopt(state: State, row: AttemptRow) -> None:
     attempt.timeout_us = row.timeout_us
     if trouble is not None:
         attempt.needs, attempt.expired = trouble.needs, row.attempt in trouble.expired
-    if row.index in bag.done or bag.phase is BagPhase.CANCELLED:
+    loses = row.index in bag.done and (bag.terms.last or not bag.keeps_losers)
+    if loses or bag.phase is BagPhase.CANCELLED:
         attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
     elif attempt.expired and trouble is not None and blame.exhausted(bag, trouble):
         attempt.dropping = Outcome.EXPIRED
@@ -90,7 +95,7 @@ def _take_up(state: State, bag: Bag) -> None:
     doubts.restore(bag)
     for index, trouble in bag.troubles.items():
         if not dispatch.under_way(bag, index) and _may_go_on(bag, index, trouble):
-            bag.requeue.add(index, admission.group_of(trouble))
+            bag.requeue.add(index, admission.group_of(state, bag, index, trouble))
     if bag.phase is BagPhase.FINISHED:
         bag.put_away()
     elif bag.phase not in ENDED:
@@ -110,8 +115,6 @@ def watch_again(state: State) -> None:
             state.timers.set(due, Alarm.TIMEOUT, attempt.attempt)
     for bag in state.open.values():
         doubts.watch_again(state, bag)
-        if bag.terms.round_us:
-            rounds.begin(state, bag)
         if bag.replication is not None:
             bag.replication.restore(state, bag)
     for lease in state.leases.values():

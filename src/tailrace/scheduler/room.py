@@ -10,7 +10,8 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from tailrace.bag.needs import Amounts, less, times
-from tailrace.scheduler import doubts, fleet, lifetimes, others
+from tailrace.policy.attributes import Plain
+from tailrace.scheduler import doubts, fleet, lifetimes, others, policies
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import Bag, Host, State
 
@@ -21,6 +22,7 @@ class Kind(NamedTuple):
     needs: tuple[tuple[str, int], ...] | None
     failed: bool  # elsewhere: a host that is held back may have it
     reliable: bool
+    job: tuple[Plain, ...] = ()  # what its bag's policy looks at of it
 
 
 class Slots(NamedTuple):
@@ -45,11 +47,15 @@ class Room:
 
     def of(self, group: Group) -> int:
         """Where it did not fail; there as well, if nobody else is left."""
-        slots = self._of_kind(group)
-        elsewhere = slots.all - sum(slots.by_host.get(host, 0) for host in group.avoid)
-        if elsewhere or not slots.all or self._another(group):
+        elsewhere, everywhere = self.beside(group), self.all(group)
+        if elsewhere or not everywhere or self._another(group):
             return elsewhere
-        return slots.all
+        return everywhere
+
+    def beside(self, group: Group) -> int:
+        """Only on others than those that it avoids."""
+        slots = self._of_kind(group)
+        return slots.all - sum(slots.by_host.get(host, 0) for host in group.avoid)
 
     def on_reliable(self) -> int:
         """For what replication wants there."""
@@ -60,19 +66,25 @@ class Room:
 
     def _another(self, group: Group) -> bool:
         needs = dict(group.needs) if group.needs else None
-        return others.another(self._state, self._bag, group.avoid, needs, group.reliable)
+        return others.another(self._state, self._bag, group.avoid, needs, group.reliable, group.job)
 
     def _of_kind(self, group: Group) -> Slots:
         state, bag = self._state, self._bag
         reliable = group.reliable and others.keeps_to_reliable(state, bag)
-        kind = Kind(group.needs, bool(group.avoid), reliable)
+        kind = Kind(group.needs, bool(group.avoid), reliable, group.job)
         if kind not in self._slots:
             hosts = [host for host in self._hosts if host.reliable or not reliable]
-            found = {host.id: self._free(host, kind) for host in hosts if self._may_send(host)}
+            hosts = [host for host in hosts if self._may_send(host, kind)]
+            found = {host.id: self._for_policy(host, kind) for host in hosts}
             self._slots[kind] = Slots(found, sum(found.values()))
         return self._slots[kind]
 
-    def _may_send(self, host: Host) -> bool:
+    def _for_policy(self, host: Host, kind: Kind) -> int:
+        """Concurrency counts all that the host holds."""
+        free = self._free(host, kind)
+        return min(free, policies.holds_more(self._state, self._bag, host, kind.job)) if free else 0
+
+    def _may_send(self, host: Host, kind: Kind) -> bool:
         state, bag = self._state, self._bag
         if not lifetimes.fits(state, bag, host):
             return False

@@ -6,6 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
+from tailrace.bag.columns import Columns
+from tailrace.bag.policy import HostPolicy
 from tailrace.bag.terms import Limits, Terms
 from tailrace.pools.terms import Billing
 from tailrace.scheduler.events import LeaseState
@@ -33,6 +35,7 @@ class BagRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     taken: int = 0  # tasks whose results came from earlier bags
     added: tuple[int, ...] = ()  # of its tasks, how many came later, each time
     forgiven: int = 0  # of its failed tasks: those from before it was last resumed
+    scattered: bool = False  # its policy had tasks sent that others came before in the order
 
 
 class Failure(msgspec.Struct, frozen=True, array_like=True):
@@ -77,13 +80,39 @@ class HostRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     kind: str
     capacity: dict[str, int]
     lease: int | None = None
-    succeeded: int = 0  # stored at each doubling: never less than half the truth
+    succeeded: int = 0
     booked: int = 0  # failures settled to be the host's
     exclusions: int = 0
     excluded_until_us: int = 0  # 0 again once a probe has succeeded
     why: str = ""  # it was excluded
     speed: float = 1.0
     told: str = ""  # of the task it could not run: not for everybody
+    owner: str = ""
+    cpu: str = ""
+    says: HostPolicy | None = None
+    benchmark: float | None = None  # None: not measured yet
+    preempted: int = 0  # attempts lost because it was taken away
+    turnaround_us: int = 0  # from sending to result, of all that were accepted
+    good_us: int = 0  # spent on accepted results of late, as it was at `good_at_us`
+    good_at_us: int = 0
+    today: int = 0  # attempts sent to it on that day
+    day: int = 0  # since the epoch
+    expired: int = 0  # attempts whose time-out passed before it said anything of them
+    lost: int = 0  # attempts of which nothing is heard any more
+
+    @property
+    def felt_speed(self) -> float:
+        """What a policy is told: as its pool says, times what it measured of itself, if it has."""
+        return self.speed * (1.0 if self.benchmark is None else self.benchmark)
+
+
+class UseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """What an owner, or one of his bags, has had of the machines of late, as it counted then."""
+
+    owner: str
+    bag: int  # 0: all of them
+    used: int  # in milliseconds of a core, of attempts that have ended
+    at_us: int
 
 
 class LeaseRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
@@ -120,3 +149,5 @@ class Restored(msgspec.Struct, frozen=True):
     leases: list[LeaseRow]
     next_attempt: int = 1
     next_lease: int = 1
+    uses: list[UseRow] = []
+    columns: dict[int, Columns] = {}  # parameters that a bag's policy looks at

@@ -8,22 +8,26 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from tailrace.bag.columns import Columns
 from tailrace.bag.needs import Amounts
 from tailrace.bag.order import Listed, Order, joined, order_of
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Limits, Terms
 from tailrace.knowledge.runtimes import RunTimes
+from tailrace.policy.ads import Scene
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.attempt import Attempt, Trial
 from tailrace.scheduler.bits import AllBits, Bits
 from tailrace.scheduler.decisions import AnyDecision
-from tailrace.scheduler.fresh import Fresh, Scattered, fresh
+from tailrace.scheduler.fresh import Fresh, Grouped, Scattered, fresh
+from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.requeue import Requeue
 from tailrace.scheduler.rows import BagPhase, BagRow, Failure, HostRow, LeaseRow, TaskRow
-from tailrace.scheduler.timers import Timers
+from tailrace.scheduler.timers import NEVER, Timers
 
 if TYPE_CHECKING:
     from tailrace.scheduler.matching.matching import Matching
+    from tailrace.scheduler.policies import HostRules, Rules
     from tailrace.scheduler.replication.replication import Replication
 
 ENDLESS = 1 << 62
@@ -84,14 +88,33 @@ class Doubt:
         self.since_us = 0
 
 
+class Account:
+    """What all bags of an owner have used of the machines, of late (kept by `shares`)."""
+
+    __slots__ = ("owner", "settled", "unkept", "used")
+
+    def __init__(self, owner: str = "") -> None:
+        self.owner = owner
+        self.used = 0
+        self.settled = 0  # of that: by attempts that have ended
+        self.unkept = False  # it has changed since it was stored (kept by `keeping`)
+
+
+def cores_of(needs: Amounts) -> int:
+    """In thousandths. A task that asks for none takes a place as others do, and counts for one."""
+    return needs.get("cores", 0) or 1000
+
+
 class Bag:
     __slots__ = (
-        "added", "asks", "done", "doubts", "ended_us", "failed", "forgiven", "fresh",
-        "given_back", "hosts",
-        "id", "lean", "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live",
-        "matching", "order", "out", "owed", "paid", "phase", "queued", "replication", "requeue",
-        "round_open", "round_us", "short", "slots", "submitted_us", "tail_hosts", "tail_us",
-        "taken", "telling", "terms", "timed", "times", "trials", "troubles", "why",
+        "account", "added", "asks", "columns", "cores", "done", "doubts", "drawn", "ended_us",
+        "failed", "forgiven", "fresh", "given_back", "heeds_others", "hosts", "id", "lean",
+        "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live", "look_us",
+        "matching", "order", "out", "owed", "paid", "phase", "queued", "refusals", "refused",
+        "replication", "requeue", "round_asked", "round_open", "round_us", "rules", "scattered",
+        "settled", "short", "shunned", "slots", "submitted_us", "tail_hosts", "tail_us", "taken",
+        "telling", "terms", "timed", "times", "trials", "troubles", "unkept", "unmatched_alarm",
+        "unmatched_us", "used", "why",
     )  # fmt: skip
 
     def __init__(
@@ -100,6 +123,7 @@ class Bag:
         permutation: bytes | None,
         done: bytes | None = None,
         failed: bytes | None = None,
+        columns: Columns | None = None,
     ) -> None:
         terms = row.terms
         self.id = row.bag
@@ -115,10 +139,26 @@ class Bag:
         self.taken = row.taken
         self.added = row.added
         self.forgiven = row.forgiven
+        self.columns = columns
+        self.scattered = row.scattered
         self.matching: Matching  # both are given by `strategies`
         self.replication: Replication | None = None
+        self.rules: Rules | None = None  # its policy, if it has one
+        self.refused = False  # its policy sent a host away that another moment may bring back
+        self.heeds_others = False  # then its policy, or the host's, counted bags or machines
+        self.look_us = 0  # when it looks at them again; 0: nobody knows
+        self.refusals = 0  # since it looked
+        self.unmatched_us = 0  # when it says that no host matches; 0: some does, as far as is known
+        self.unmatched_alarm = False  # one is set for that, or for an earlier one
+        self.drawn = 0  # lots, for its policy
+        self.used = 0  # of the machines, of late (kept by `shares`)
+        self.settled = 0  # of that: by attempts that have ended
+        self.unkept = False  # that has changed since it was stored (kept by `keeping`)
+        self.cores = cores_of(terms.needs)  # of a task, for its share
+        self.account = Account()  # that of its owner, once it is open
         self.round_open = not terms.round_us  # its tasks may be matched now
-        self.round_us = 0  # when its next round begins
+        self.round_asked = False  # its next round will be held
+        self.round_us = row.submitted_us  # the last was held then; none is when it is submitted
         self.tail_us = row.tail_us
         self.tail_hosts = row.tail_hosts
         self.done = Bits(terms.count, done)
@@ -145,15 +185,32 @@ class Bag:
         self.short = False  # with more money, more results would be asked for
         self.lean = False  # a pool would lend it more machines than there is work for
         self.lean_until_us = 0  # when that is looked at again, if work waits
+        self.shunned: dict[
+            str, tuple[int, int]
+        ] = {}  # pools (see `shunning`): how often, until when
         self.given_back = 0  # leases, because they were idle at the end of a paid unit
 
     def _never_sent(self, row: BagRow, ranked: bool) -> Fresh:
-        if not row.taken:
+        if not row.taken and not row.scattered:
             return fresh(self.order, row.arrived, ranked=ranked and not row.terms.last)
-        leap = self.done.next_clear if isinstance(self.order, Listed) else None
-        found = Scattered(self.order, row.taken, self.is_known, leap)
+        found = self._passing_over(row.taken)
         found.arrive(row.terms.count if row.arrived is None else row.arrived)
         return found
+
+    def _passing_over(self, sent: int) -> Scattered:
+        leap = self.done.next_clear if isinstance(self.order, Listed) else None
+        return Scattered(self.order, sent, self.is_known, leap)
+
+    def regroup(self, *, by_looks: bool) -> None:
+        """By what its policy sees of them, if it looks at parameters: then tasks are not sent in
+        their order any more, and what was sent is found one by one."""
+        whole = self.arrived is None
+        if by_looks and whole and self.columns is not None:
+            seen, sent = self.columns, self.fresh.sent
+            self.fresh = Grouped(self.order, sent, seen.groups, len(seen.rows), self.is_known)
+            self.scattered = True
+        elif isinstance(self.fresh, Grouped):
+            self.fresh = self._passing_over(self.fresh.sent)
 
     def is_known(self, index: int) -> bool:
         """It was sent, or has its result from an earlier bag."""
@@ -167,6 +224,13 @@ class Bag:
         """May two attempts of this task run at once? The last one runs where the others left what
         they made, and would get in its own way."""
         return self.terms.repeatable and not self.is_last(index)
+
+    @property
+    def keeps_losers(self) -> bool:
+        """What still runs for a task with a result is left to end by itself."""
+        if self.terms.losers_run_on:
+            return True
+        return self.replication is not None and self.replication.keeps_losers
 
     @property
     def runs(self) -> bool:
@@ -192,7 +256,7 @@ class Bag:
     def row(self) -> BagRow:
         return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us,
                       self.arrived, self.tail_us, self.tail_hosts, self.taken,
-                      self.added, self.forgiven)  # fmt: skip
+                      self.added, self.forgiven, self.scattered)  # fmt: skip
 
     @property
     def arrived(self) -> int | None:
@@ -208,12 +272,15 @@ class Bag:
         self.requeue = Requeue()
         self.trials.clear()
 
-    def may_grow(self, before: int) -> bool:
-        """Who numbered the new tasks saw so many; and what is given up gets no more."""
+    def may_grow(self, before: int, looked_at: tuple[str, ...] = ()) -> bool:
+        """Who numbered the new tasks saw so many, and these parameters that the policy looks at;
+        and what is given up gets no more."""
+        if looked_at != (() if self.columns is None else self.columns.names):
+            return False
         whole = self.terms.count == before and self.arrived is None and not self.terms.last
         return whole and self.phase is not BagPhase.CANCELLED
 
-    def grow(self, more: int, permutation: bytes | None) -> None:
+    def grow(self, more: int, permutation: bytes | None, columns: Columns | None = None) -> None:
         """Its tasks keep their numbers, and their order; the new ones come behind."""
         self.take_out()
         behind = order_of(more, self.terms.order_seed, _numbers(permutation))
@@ -223,7 +290,11 @@ class Bag:
         self.done.extend(self.terms.count)
         if self.failed.size:
             self.failed.extend(self.terms.count)
+        if self.columns is not None and columns is not None:
+            self.columns = self.columns.joined(columns)
         self.fresh.grow(self.order)
+        if isinstance(self.fresh, Grouped):
+            self.regroup(by_looks=True)
 
     def take_out(self) -> None:
         """Some of its tasks will be tried again after all, or there are more."""
@@ -241,10 +312,12 @@ def _numbers(permutation: bytes | None) -> array[int] | None:
 
 class Host:
     __slots__ = (
-        "able", "booked", "capacity", "ends_us", "excluded_until_us", "exclusions", "grown", "id",
-        "kind", "lease", "live", "min_timeout_us", "offer", "offered", "payer", "plain", "pool",
-        "present", "probe", "probing", "proven", "reliable", "retired", "speed", "succeeded",
-        "told", "unable", "whole", "why",
+        "able", "benchmark", "booked", "capacity", "cores", "cpu", "day", "day_ends_us",
+        "ends_us", "excluded_until_us", "exclusions", "expired", "good_at_us", "good_us", "grown",
+        "id", "kind", "lease", "live", "lost", "min_timeout_us", "offer", "offered", "owner",
+        "payer", "plain", "pool", "preempted", "present", "probe", "probing", "proven", "reliable",
+        "retired", "rules", "says", "scene", "speed", "succeeded", "today", "told",
+        "turnaround_us", "unable", "unkept", "whole", "why",
     )  # fmt: skip
 
     def __init__(self, row: HostRow) -> None:
@@ -256,6 +329,7 @@ class Host:
         self.lease = row.lease
         self.payer: int | None = None  # the bag that pays for results; None: they cost nothing
         self.speed = row.speed
+        self.cores: int | None = None  # that tasks share; None: those of its capacity
         self.ends_us: int | None = None  # as its worker says: known again when it has called
         self.succeeded = row.succeeded
         self.booked = row.booked
@@ -263,6 +337,16 @@ class Host:
         self.excluded_until_us = row.excluded_until_us
         self.why = row.why
         self.told = row.told
+        self.owner, self.cpu = row.owner, row.cpu
+        self.says, self.benchmark = row.says, row.benchmark
+        self.preempted = row.preempted
+        self.turnaround_us = row.turnaround_us
+        self.good_us, self.good_at_us = row.good_us, row.good_at_us
+        self.today, self.day = row.today, row.day
+        self.expired, self.lost = row.expired, row.lost
+        self.day_ends_us = 0  # when `day` is over; 0: look
+        self.rules: HostRules | None = None  # what it says, read
+        self.scene: Scene | None = None  # where policies see it; made when one first looks
         self.reliable = True  # as its pool says (kept by `fleet`)
         self.min_timeout_us = 0  # the same
         self.present = False  # has called, and is not silent
@@ -270,6 +354,7 @@ class Host:
         self.retired = False  # its lease is over, or none of ours
         self.probing = False  # after an exclusion: one attempt at a time, until one succeeds
         self.probe = 0  # the attempt that does
+        self.unkept = False  # its record has changed since it was stored (kept by `keeping`)
         self.unable = 0  # times in a row that it could not run a task
         self.proven = row.succeeded > 0  # a task has ended on it: its worker works
         self.offer: Amounts | None = None
@@ -285,27 +370,42 @@ class Host:
     def row(self) -> HostRow:
         return HostRow(self.id, self.pool, self.kind, self.whole, self.lease, self.succeeded,
                        self.booked, self.exclusions, self.excluded_until_us, self.why,
-                       self.speed, self.told)  # fmt: skip
+                       self.speed, self.told, self.owner, self.cpu, self.says, self.benchmark,
+                       self.preempted, self.turnaround_us, self.good_us,
+                       self.good_at_us, self.today, self.day, self.expired,
+                       self.lost)  # fmt: skip
 
 
 class State:
     """All of it. `out` collects the decisions of the event in hand."""
 
     __slots__ = (
-        "able", "able_in", "asked_after_us", "at_work", "attempts", "bags", "booked", "capacity_in",
-        "deaths", "excluded", "fleet_due", "gone", "grace_until_us", "hosts", "hungry", "leases",
-        "lent", "next_attempt", "next_lease", "now", "offers", "offers_in", "offers_made",
-        "on_lease", "open", "out", "pools", "replicating", "rounds", "seed", "succeeded", "supply",
-        "timers",
+        "able", "able_in", "accounts", "asked_after_us", "at_work", "attempts", "bags", "booked",
+        "capacity_in", "deaths", "excluded", "fleet_due", "gone", "grace_until_us", "hosts",
+        "hungry", "keep_us", "leases", "lent", "lines", "looking", "next_attempt", "next_lease",
+        "now", "offers", "offers_in", "offers_made", "offset_us", "on_lease", "open", "out",
+        "pools", "queued", "replicating", "rounds", "seed", "stores", "succeeded", "supply",
+        "timers", "unkept", "watchful", "weigh_us", "weighed_from_us", "weight",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.now = 0
         self.seed = 0
+        self.stores = True  # what is remembered; a virtual world never begins again
+        self.offset_us = 0  # of the clock on the wall where the server is
+        self.accounts: dict[str, Account] = {}  # by owner
+        self.weight = 1e-6  # with which a microsecond of a thousandth of a core counts now
+        self.weigh_us = 0  # when that is reckoned anew
+        self.weighed_from_us = 0  # it was 1 then
+        self.lines: dict[str, Lines] = {}  # those that are hungry, by pool, in their order
+        # What has changed since it was stored, and until when that may wait.
+        self.unkept: deque[tuple[int, Host | Bag | Account]] = deque()
+        self.keep_us = NEVER  # when that of the first ends
         self.out: list[AnyDecision] = []
         self.pools: dict[str, Pool] = {}
         self.bags: dict[int, Bag] = {}
         self.open: dict[int, Bag] = {}  # those that have not ended
+        self.queued = 0  # of those: that stand in `hungry`
         self.replicating: dict[int, Bag] = {}  # of those: with a replication strategy
         # Bags that have something to send to hosts of each pool, oldest first; and maybe more.
         self.hungry: dict[str, list[int]] = {}
@@ -333,4 +433,6 @@ class State:
         self.grace_until_us = 0
         self.rounds: list[Bag] = []  # whose round is open during this event
         self.supply = False  # work or room has come that open offers have not seen
+        self.watchful: dict[int, None] = {}  # bags that will look again at hosts they sent away
+        self.looking: dict[int, Bag] = {}  # those that do, during this event
         self.fleet_due: dict[int, None] = {}  # bags whose wanted fleet may have changed

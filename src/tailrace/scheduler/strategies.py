@@ -10,13 +10,15 @@ from typing import Any
 from tailrace.bag.tables import meant
 from tailrace.bag.terms import Strategy
 from tailrace.errors import BadInput
+from tailrace.scheduler import fleet, policies
 from tailrace.scheduler.matching.fastest import Fastest, LongestToFastest, ShortestToFastest
 from tailrace.scheduler.matching.fcfs import FirstCome, RandomMachine
 from tailrace.scheduler.matching.matching import Matching
 from tailrace.scheduler.replication.ntdmr import NTDMr
 from tailrace.scheduler.replication.replication import Replication
+from tailrace.scheduler.replication.requirements import ByRequirements
 from tailrace.scheduler.replication.wqr import WorkQueueWithReplication
-from tailrace.scheduler.state import Bag
+from tailrace.scheduler.state import Bag, State
 
 MATCHING: dict[str, Callable[..., Matching]] = {
     "fcfs": FirstCome,
@@ -30,9 +32,10 @@ REPLICATION: dict[str, Callable[..., Replication]] = {
     "ntdmr": NTDMr,
 }
 
-# By what the constructor says of an option: which values are good, and how to call them.
-KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,)}
-SAID = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+# By what an option is unless it is given (annotations are lost where a strategy is compiled): which
+# values are good, and how to call them.
+KINDS: dict[type, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,)}
+SAID = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def matching(strategy: Strategy) -> Matching:
@@ -44,9 +47,31 @@ def replication(strategy: Strategy) -> Replication:
 
 
 def equip(bag: Bag) -> None:
+    policies.equip(bag)
     bag.matching = matching(bag.terms.matching)
-    if bag.terms.replication is not None and not (bag.terms.last and bag.arrived is None):
-        bag.replication = replication(bag.terms.replication)  # until its last task is called
+    if bag.terms.replication is None:
+        bag.replication = _by_requirements(bag)
+    elif not (bag.terms.last and bag.arrived is None):  # until its last task is called
+        bag.replication = replication(bag.terms.replication)
+
+
+def policy_changed(state: State, bag: Bag) -> None:
+    """Its owner has set another: what follows from it begins anew."""
+    policies.changed(state, bag)
+    fleet.queue_anew(state, bag)
+    if bag.terms.replication is not None:
+        return
+    state.replicating.pop(bag.id, None)
+    bag.replication = _by_requirements(bag)
+    if bag.replication is not None and bag.id in state.open:
+        state.replicating[bag.id] = bag
+        bag.replication.restore(state, bag)
+
+
+def _by_requirements(bag: Bag) -> Replication | None:
+    last_called = bag.terms.last and bag.arrived is None
+    wanted = bag.rules is not None and bag.rules.replicates
+    return ByRequirements() if wanted and bag.terms.repeatable and not last_called else None
 
 
 def admit(family: str, strategy: Strategy) -> str:
@@ -79,8 +104,7 @@ def _options(make: Callable[..., Any]) -> dict[str, Parameter]:
 def _check(name: str, takes: dict[str, Parameter], key: str, value: object) -> None:
     if key not in takes:
         raise BadInput(f"{name} has no option {key!r}", remedy=_taken(name, takes))
-    wanted = takes[key].annotation
-    kind = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "")
+    kind = type(takes[key].default)
     if kind in KINDS and type(value) not in KINDS[kind]:
         message = f"{name}: {key} is {value!r}, not {SAID[kind]}"
         raise BadInput(message, remedy=_taken(name, takes))

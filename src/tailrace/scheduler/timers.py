@@ -17,6 +17,8 @@ class Alarm(IntEnum):
     ROUND = 7  # a bag's tasks may be matched
     ACQUIRE = 4  # a pool may be asked again
     DOUBT = 5  # a host held back from a bag may try one of its tasks
+    POLICY = 9  # a bag whose policy sent hosts away looks again
+    UNMATCHED = 10  # a bag of which nothing is out, because policies send hosts away
     UNIT = 8  # a lease is about to enter another paid unit
 
 
@@ -73,8 +75,8 @@ class Timers:
         self._horizon_us = waiting[min(half, len(waiting) - 1)][1][0]
         return self._heap
 
-    def due(self, now: int) -> Iterator[tuple[Alarm, Key]]:
-        while self._heap and self._heap[0][0] <= now:
+    def due(self, until_us: int) -> Iterator[tuple[Alarm, Key]]:
+        while self._heap and self._heap[0][0] <= until_us:
             _, _, alarm, key = heapq.heappop(self._heap)
             self._look()
             yield alarm, key

@@ -12,6 +12,7 @@ from tailrace.scheduler.state import Bag, Host, State
 
 
 class FirstCome:
+    by_host: ClassVar[bool] = True
     order: ClassVar[str] = "listed"
 
     def pick(self, state: State, bag: Bag, offers: Collection[Host]) -> Iterator[Pick]:
@@ -27,6 +28,7 @@ class RandomMachine:
     """As in DSiDE: the task that waits longest goes to any host that has room for it. Whether one
     has is asked only when it is drawn."""
 
+    by_host: ClassVar[bool] = False
     order: ClassVar[str] = "listed"
 
     def __init__(self) -> None:

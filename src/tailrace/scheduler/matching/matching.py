@@ -11,6 +11,7 @@ Pick = tuple[Host, int]  # and how many tasks
 
 
 class Matching(Protocol):
+    by_host: ClassVar[bool]  # does each host take what it may, whatever the others would?
     order: ClassVar[str]  # of the bag's tasks: listed, longest or shortest (first)
 
     def pick(self, state: State, bag: Bag, offers: Collection[Host]) -> Iterator[Pick]:

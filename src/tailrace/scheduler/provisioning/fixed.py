@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from tailrace.pools.budget import paid_in
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import demand, fleet, lifetimes, money
+from tailrace.scheduler import asking, demand, fleet, lifetimes, money
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.scheduler.state import Bag, State
 
@@ -24,6 +24,8 @@ def admitted(state: State, bag: Bag) -> list[Pool]:
         return []
     names = bag.terms.pools or tuple(state.pools)
     pools = [state.pools[name] for name in names if name in state.pools]
+    if bag.rules is not None:
+        pools = [pool for pool in pools if asking.asks(state, bag, pool)]
     pools = _cheapest_first(state, bag, pools) if len(pools) > 1 else pools
     return pools if bag.replication is None else sorted(pools, key=lambda pool: pool.reliable)
 

@@ -12,22 +12,27 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
+from itertools import islice
 
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import dispatch, fleet, others
+from tailrace.scheduler import dispatch, fleet, looking, others, policies
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
+from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.replication.replication import Replication
 from tailrace.scheduler.state import Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
 SECOND_US = 1_000_000
 FIRST_RESULTS = 5  # before so many the turnaround is the one that was assumed
+MOST_LOOKED = 100  # tasks that a policy may refuse, for a host
 PATIENCE = 4  # turnarounds that an attempt has before the tail
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class NTDMr(Replication):
     name = "ntdmr"
+    sets_timeout = True
 
     def __init__(
         self, n: int = 3, t_s: float = 0.0, d_s: float = 3600.0, mr: float = 0.1,
@@ -78,11 +83,20 @@ class NTDMr(Replication):
         if dear and self._dear_out >= self._most_dear:
             return None
         queue = self._queues[dear]
-        while queue:
-            index = queue[0]
-            if self._queued.get(index) is dear:
-                return index
+        while queue and self._queued.get(queue[0]) is not dear:
             queue.popleft()  # its result has come
+        if bag.rules is None and host.rules is None:
+            return queue[0] if queue else None
+        return self._first_allowed(state, bag, host, queue)
+
+    def _first_allowed(self, state: State, bag: Bag, host: Host, queue: deque[int]) -> int | None:
+        """By the bag's policy. It comes to the front; who stood there keeps his place behind it."""
+        for place, index in enumerate(islice(queue, MOST_LOOKED)):
+            wanted = self._queued.get(index) is host.reliable
+            if wanted and policies.may_be_wanted(state, bag, host, index):
+                del queue[place]
+                queue.appendleft(index)
+                return index
         return None
 
     # what it is told
@@ -110,7 +124,7 @@ class NTDMr(Replication):
         if self._dear_out:
             self._dear_out -= state.hosts[attempt.host].reliable
         if self._dear_out < self._most_dear and self._queues[True]:
-            state.supply = True
+            looking.look_now(state, bag)
 
     def settled(self, state: State, bag: Bag, index: int) -> None:
         if bag.tail_us is not None:
@@ -193,7 +207,7 @@ class NTDMr(Replication):
         self._queued[index] = dear
         self._queues[dear].append(index)
         fleet.lacks(state, bag)
-        state.supply = True
+        looking.look_now(state, bag)
 
     def restore(self, state: State, bag: Bag) -> None:
         self._dear_out = sum(

@@ -8,11 +8,15 @@ so that a restart loses nothing. This one wants nothing beyond what the bag itse
 from __future__ import annotations
 
 from tailrace.scheduler.attempt import Attempt
+from tailrace.scheduler.deriving import mypyc_attr
+from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Replication:
     name = "none"
+    sets_timeout = False  # of attempts; else the bag does
     keeps_losers = False  # what still runs for a task with a result is left to end by itself
 
     def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:
@@ -24,6 +28,7 @@ class Replication:
         return True
 
     def timeout_us(self, state: State, bag: Bag, host: Host) -> int | None:
+        """Where it sets them."""
         return bag.terms.timeout_us
 
     def sent(self, state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
@@ -51,8 +56,14 @@ class Replication:
         """Attempts that are worth a machine of such a pool, which would begin on it at once."""
         return 0
 
+    def groups(self, bag: Bag) -> dict[Group, int]:
+        """More of those: how many of each that go by the bag's policy alone, beside the hosts that
+        have them already."""
+        return {}
+
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
-        """The first task wanted that may go to this host, which has room for it."""
+        """The first task wanted that may go to this host, which has room for it. The bag's policy
+        is asked, too."""
         return None
 
     def grew(self, state: State, bag: Bag) -> None:
@@ -60,6 +71,9 @@ class Replication:
 
     def rang(self, state: State, bag: Bag) -> None:
         """A moment it had asked for has come."""
+
+    def resumed(self, state: State, bag: Bag) -> None:
+        """The bag was paused, and runs again."""
 
     def restore(self, state: State, bag: Bag) -> None:
         """The bag has come back from its rows, and the pools are known."""

@@ -6,11 +6,14 @@ on one host, and never more than `most` at once (da Silva, Cirne, Brasileiro 200
 
 from __future__ import annotations
 
+from tailrace.scheduler import policies
 from tailrace.scheduler.attempt import Attempt
+from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.replication.replication import Replication
 from tailrace.scheduler.state import Bag, Host, State
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WorkQueueWithReplication(Replication):
     name = "wqr"
 
@@ -32,7 +35,8 @@ class WorkQueueWithReplication(Replication):
             self._begin(bag)
         for count in range(1, self._most):
             for index in self._by_count.get(count, ()):
-                if all(attempt.host != host.id for attempt in bag.live[index]):
+                elsewhere = all(attempt.host != host.id for attempt in bag.live[index])
+                if elsewhere and policies.may_be_wanted(state, bag, host, index):
                     return index
         return None
 

@@ -1,0 +1,1 @@
+"""Policies as ClassAds: read, checked, and evaluated by HTCondor's library."""

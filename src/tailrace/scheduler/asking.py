@@ -1,0 +1,162 @@
+"""May a pool be asked for machines? The bag's GridPolicy says so; and machines of which it is known
+that no task could go to them would be paid in vain."""
+
+from __future__ import annotations
+
+from tailrace.policy.ads import Scene
+from tailrace.policy.attributes import Plain
+from tailrace.policy.expression import Expression, Fault, No, Value
+from tailrace.policy.policies import Compiled
+from tailrace.pools.terms import Pool
+from tailrace.scheduler import facts, looking, policies
+from tailrace.scheduler.policies import HOST, JOB, POOL
+from tailrace.scheduler.rows import LeaseRow
+from tailrace.scheduler.state import ENDLESS, Bag, Host, State
+
+NEVER = (Fault.RANGE, Fault.KIND)  # another fault may come of what is not known yet
+
+Job = tuple[Plain, ...] | None  # what a task looks like to the policy; None: it was never sent
+
+
+def asks(state: State, bag: Bag, pool: Pool) -> bool:
+    """For what it has to send, or wants to send once more."""
+    rules = bag.rules
+    if rules is None:
+        return True
+    may = _grid_policy(state, bag, pool) and any(
+        could(state, bag, pool, job) for job in jobs_of(bag)
+    )
+    if not may:
+        policies.matches_nobody(state, bag)
+    if not may and rules.changes:
+        bag.heeds_others = bag.heeds_others or rules.heeds_others
+        looking.sent_away(state, bag, watched=rules.watched)
+    return may
+
+
+def lenders(state: State, bag: Bag) -> list[Pool]:
+    """The bag's pools that lend machines."""
+    names = bag.terms.pools or tuple(state.pools)
+    pools = [state.pools[name] for name in names if name in state.pools]
+    return [pool for pool in pools if pool.max > 0]
+
+
+def why_not(state: State, bag: Bag, pool: Pool, clauses: list[tuple[str, Compiled]]) -> str:
+    """Which of the clauses keeps the bag from asking the pool; empty if it may."""
+    asked = None if bag.rules is None else bag.rules.policy.grid_policy
+    if asked is not None and not _grid_policy(state, bag, pool):
+        return f"{asked.name} = {asked.text}"
+    jobs = jobs_of(bag)
+    if any(could(state, bag, pool, job) for job in jobs):
+        return ""
+    failing = (text for text, one in clauses if not _could(state, bag, pool, jobs[0], one))
+    return next(failing, "its policy")
+
+
+def useful(state: State, bag: Bag, rows: list[LeaseRow]) -> list[LeaseRow]:
+    """Of its leases: without those that are idle, and to whose hosts none of its tasks may go."""
+    jobs = jobs_of(bag)
+    return [row for row in rows if not _is_useless(state, bag, row, jobs)]
+
+
+def takes(state: State, bag: Bag, host: Host) -> bool:
+    """May any of its tasks go to this host? If not, it may be looked at again later."""
+    may = any(policies.would(state, bag, host, job or ()) for job in jobs_of(bag))
+    if not may:
+        policies.refused(state, bag, host)
+    return may
+
+
+def _is_useless(state: State, bag: Bag, row: LeaseRow, jobs: list[Job]) -> bool:
+    """One that has not called yet may turn out well."""
+    hosts = state.on_lease.get(row.lease, {}).values()
+    if not hosts or any(host.live for host in hosts):
+        return False
+    return not any(policies.would(state, bag, host, job or ()) for host in hosts for job in jobs)
+
+
+def jobs_of(bag: Bag) -> list[Job]:
+    """In how many ways its tasks look. Before one has been sent again there is one."""
+    if bag.rules is None or not bag.rules.job_keys:
+        return [None]
+    jobs: dict[Job, None] = dict.fromkeys(group.job for group in bag.requeue.groups)
+    if bag.replication is not None:
+        jobs.update(dict.fromkeys(group.job for group in bag.replication.groups(bag)))
+    new = policies.new_looks(bag)
+    jobs.update(dict.fromkeys(new))
+    if (bag.fresh.left and not new) or not jobs:
+        jobs[None] = None
+    return list(jobs)
+
+
+def could_begin(state: State, bag: Bag, pool: Pool) -> int:
+    """How many of those never sent could go to a machine of this pool."""
+    new = policies.new_looks(bag)
+    if new:
+        return sum(count for job, count in new.items() if could(state, bag, pool, job))
+    return bag.fresh.left if could(state, bag, pool, None) else 0
+
+
+def share(state: State, bag: Bag, one: Pool, other: Pool) -> bool:
+    """Could machines of the other pool do something that those of the first could?"""
+    if bag.rules is None or not bag.rules.job_keys:
+        return True
+    return any(
+        could(state, bag, one, job) and could(state, bag, other, job) for job in jobs_of(bag)
+    )
+
+
+def could(state: State, bag: Bag, pool: Pool, job: Job) -> bool:
+    """Could a task that looks so go to a machine of this pool? By what is known of one before it
+    has called; what is not known may be in its favour."""
+    rules = bag.rules
+    return rules is None or _could(state, bag, pool, job, rules.policy)
+
+
+def _could(state: State, bag: Bag, pool: Pool, job: Job, policy: Compiled) -> bool:
+    requires, most, deadline = policy.job_requirements, policy.concurrency, policy.deadline
+    if requires is not None and _found(state, bag, pool, job, requires) is False:
+        return False
+    if most is not None and _most(state, bag, pool, job, most) < 1:
+        return False
+    if deadline is None:
+        return True
+    value = _found(state, bag, pool, job, deadline)
+    return not isinstance(value, No) or value.fault not in NEVER
+
+
+def most(state: State, bag: Bag, pool: Pool) -> int:
+    """Tasks that a machine of this pool may hold, as far as that is known. Where those that were
+    never sent may not go, others will: whether any does is for `could` to say."""
+    asked = None if bag.rules is None else bag.rules.policy.concurrency
+    return ENDLESS if asked is None else _most(state, bag, pool, None, asked) or ENDLESS
+
+
+def _most(state: State, bag: Bag, pool: Pool, job: Job, asked: Expression) -> int:
+    value = _found(state, bag, pool, job, asked)
+    if isinstance(value, No):
+        return 0 if value.fault in NEVER else ENDLESS
+    return int(value)
+
+
+def _found(state: State, bag: Bag, pool: Pool, job: Job, asked: Expression) -> Value | No:
+    if asked.value is not None:
+        return asked.value
+    assert bag.rules is not None
+    scene, keys = Scene(), asked.keys
+    scene.show(facts.of_machine(state, bag, pool, keys[HOST]), keys[HOST])
+    policies.show_bag(state, bag, scene, asked)
+    looks = facts.of_new_task(bag, keys[JOB]) if job is None else policies.as_job(bag.rules, job)
+    scene.show({key: looks[key] for key in keys[JOB]}, keys[JOB])
+    scene.show(facts.of_pool(state, pool, keys[POOL]), keys[POOL])
+    return asked.found(scene)
+
+
+def _grid_policy(state: State, bag: Bag, pool: Pool) -> bool:
+    asked = None if bag.rules is None else bag.rules.policy.grid_policy
+    if asked is None:
+        return True
+    scene = Scene()
+    policies.show_bag(state, bag, scene, asked)
+    scene.show(facts.of_pool(state, pool, asked.keys[POOL]), asked.keys[POOL])
+    return asked.found(scene) is True

@@ -1,0 +1,115 @@
+"""Who stands in line for the hosts of a pool: by rank, by owner, and by what each bag has had.
+
+The next of a line is found without a look at the others, however many they are. What a bag has had
+changes while it stands there: most often it grows, and the bag moves back when its turn comes. If
+it shrank by much, the bag enters once more, further ahead, and its old entry does not count any
+more. Who has nothing to send keeps his place until somebody comes to it.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush, heapreplace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tailrace.scheduler.state import Bag
+
+Entry = tuple[float, int, int]  # what it has had, its number, which of its entries
+Line = list[Entry]  # a heap
+MOST_IDLE = 64  # entries of a line that do not count, and as many again as do
+
+
+class Lines:
+    __slots__ = ("_entered", "_places", "by_rank", "judged", "standing")
+
+    def __init__(self) -> None:
+        self.by_rank: dict[float, dict[str, Line]] = {}  # and by owner
+        self.judged: dict[int, None] = {}  # bags whose rank is not the same for every host
+        self.standing: dict[int, int] = {}  # the others, and which entry of each counts
+        self._places: dict[int, tuple[float, float]] = {}  # their ranks, and what that entry says
+        self._entered = 0
+
+    def add(self, bag: Bag, rank: float | None) -> None:
+        """None: it has to be judged. Who stands here already, stays where he is."""
+        if rank is None:
+            self.judged[bag.id] = None
+        elif bag.id not in self.standing:
+            self.enter(bag, rank)
+
+    def enter(self, bag: Bag, rank: float) -> None:
+        """By what it has had now; where it stood before does not count any more."""
+        self._entered += 1
+        self.standing[bag.id], self._places[bag.id] = self._entered, (rank, had(bag))
+        line = self.by_rank.setdefault(rank, {}).setdefault(bag.terms.owner, [])
+        if len(line) > 2 * len(self.standing) + MOST_IDLE:
+            line[:] = [entry for entry in line if self._counts(entry)]
+            heapify(line)
+        heappush(line, (had(bag), bag.id, self._entered))
+
+    def _counts(self, entry: Entry) -> bool:
+        return self.standing.get(entry[1]) == entry[2]
+
+    def move_up(self, bag: Bag, by: float) -> None:
+        """If it has had less by so much than where it stands says."""
+        rank, said = self._places.get(bag.id, (0.0, 0.0))
+        if bag.used + by < said * bag.terms.weight:
+            self.enter(bag, rank)
+
+    def sort_anew(self, find: Callable[[int], Bag | None]) -> None:
+        """All have been reckoned anew."""
+        bags = [(find(number), self._places[number][0]) for number in self.standing]
+        self.by_rank.clear()
+        self.standing.clear()
+        self._places.clear()
+        for bag, rank in bags:
+            if bag is not None:
+                self.enter(bag, rank)
+
+    def leave(self, bag: Bag) -> None:
+        self.judged.pop(bag.id, None)
+        self.standing.pop(bag.id, None)
+        self._places.pop(bag.id, None)
+
+    def owners(self, rank: float) -> dict[str, Line]:
+        """Those with a line at this rank; the empty ones are forgotten."""
+        owners = self.by_rank[rank]
+        for owner in [owner for owner, line in owners.items() if not line]:
+            del owners[owner]
+        if not owners:
+            del self.by_rank[rank]
+        return owners
+
+    def foremost(self, line: Line, find: Callable[[int], Bag | None]) -> Bag | None:
+        """Who is first in line, and stays there. Those who have left are forgotten on the way."""
+        while line:
+            before, number, entry = line[0]
+            bag = find(number)
+            if self.standing.get(number) != entry:
+                heappop(line)
+            elif bag is None or not bag.queued:
+                heappop(line)
+                del self.standing[number], self._places[number]
+            elif had(bag) > before:
+                heapreplace(line, (had(bag), number, entry))
+                self._places[number] = self._places[number][0], had(bag)
+            else:
+                return bag
+        return None
+
+    def walk(self, line: Line, find: Callable[[int], Bag | None]) -> Iterator[Bag]:
+        """In their order, for as long as somebody asks; those who had their turn stand in line
+        again with what they have had until then."""
+        passed: list[Entry] = []
+        try:
+            while (bag := self.foremost(line, find)) is not None:
+                passed.append(heappop(line))
+                yield bag
+        finally:
+            for entry in passed:
+                heappush(line, entry)  # which moves back when its turn comes
+
+
+def had(bag: Bag) -> float:
+    return bag.used / bag.terms.weight

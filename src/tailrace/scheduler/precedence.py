@@ -1,0 +1,99 @@
+"""Which bag is served first on a host: the one that the host prefers, then the one of the highest
+rank, then the one whose owner, and which itself, has had least of late; then the one that came
+first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+
+from tailrace.scheduler import fleet, policies
+from tailrace.scheduler.lines import Line, Lines, had
+from tailrace.scheduler.ranks import Ranks
+from tailrace.scheduler.state import Bag, Host, State
+
+
+def first(state: State, host: Host) -> Bag | None:
+    """The first of them, where nobody has to be judged for that; None: look at `in_order`."""
+    lines = state.lines[host.pool]
+    if lines.judged or len(lines.by_rank) != 1 or host.rules is not None:
+        return None
+    (owners,) = lines.by_rank.values()
+    if len(owners) != 1:
+        return None
+    (line,) = owners.values()
+    while bag := lines.foremost(line, state.bags.get):
+        if _is_hungry(state, bag):
+            return bag
+    return None
+
+
+def in_order(state: State, host: Host) -> Iterator[Bag]:
+    """Those that have something to send to hosts of its pool."""
+    if host.rules is not None and policies.prefers(host):
+        return iter(_all_sorted(state, host))
+    lines = state.lines[host.pool]
+    if not lines.judged and len(lines.by_rank) == 1:
+        return _of_rank(state, lines, next(iter(lines.by_rank)), [])
+    return _by_rank(state, host, lines)
+
+
+def _all_sorted(state: State, host: Host) -> list[Bag]:
+    """The host judges each of them."""
+    bags = [state.bags[number] for number in state.hungry[host.pool]]
+    return sort(state, [bag for bag in bags if _is_hungry(state, bag)], host)
+
+
+def sort(state: State, bags: list[Bag], host: Host) -> list[Bag]:
+    def turn_here(bag: Bag) -> tuple[float, float, float, float, int]:
+        liked, rank = policies.host_rank(state, bag, host), policies.rank(state, bag, host)
+        return -liked, -rank, bag.account.used, had(bag), bag.id
+
+    return sorted(bags, key=turn_here) if len(bags) > 1 else bags
+
+
+def turn(bag: Bag) -> tuple[float, float, float, int]:
+    """Where no host is asked; a rank that is not the same for every host is taken for none."""
+    rank = bag.rules.rank if bag.rules is not None else None
+    return -(rank or 0.0), bag.account.used, had(bag), bag.id
+
+
+def _by_rank(state: State, host: Host, lines: Lines) -> Iterator[Bag]:
+    judged: dict[float, list[Bag]] = {}
+    ranks = Ranks(state, host)
+    for number in list(lines.judged):
+        bag = state.bags[number]
+        if bag.queued and _is_hungry(state, bag):
+            judged.setdefault(ranks.of(bag), []).append(bag)
+    for rank in sorted(dict.fromkeys((*lines.by_rank, *judged)), reverse=True):
+        yield from _of_rank(state, lines, rank, judged.get(rank, []))
+
+
+def _of_rank(state: State, lines: Lines, rank: float, judged: list[Bag]) -> Iterator[Bag]:
+    owners: dict[str, Line] = lines.owners(rank) if rank in lines.by_rank else {}
+    if len(owners) == 1 and not judged:
+        for line in owners.values():
+            yield from _hungry_in(state, lines, line)
+        return
+    names = dict.fromkeys((*owners, *(bag.terms.owner for bag in judged)))
+    for name in sorted(names, key=lambda name: (state.accounts[name].used, name)):
+        mine = sorted((bag for bag in judged if bag.terms.owner == name), key=_turn)
+        yield from merge(_hungry_in(state, lines, owners.get(name, [])), mine, key=_turn)
+
+
+def _turn(bag: Bag) -> tuple[float, int]:
+    return had(bag), bag.id
+
+
+def _hungry_in(state: State, lines: Lines, line: Line) -> Iterator[Bag]:
+    for bag in lines.walk(line, state.bags.get):
+        if _is_hungry(state, bag):
+            yield bag
+
+
+def _is_hungry(state: State, bag: Bag) -> bool:
+    """Who is found to be sated leaves the queue."""
+    if not bag.hungry:
+        fleet.sated(state, bag)
+        return False
+    return True
