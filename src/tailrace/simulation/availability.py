@@ -40,13 +40,15 @@ class Availability:
     def up_us(self, now: int) -> int:
         return self.belongs_us(now) - self.down_us(now)
 
-    def share(self, now: int) -> float:
-        """Eq. 4.1, as a part of 1; of the time that it belonged to the system."""
+    def share(self, now: int) -> float | None:
+        """Eq. 4.1, as a part of 1; of the time that it belonged to the system. None: it never
+        did."""
         belongs = self.belongs_us(now)
-        return self.up_us(now) / belongs if belongs else 0.0
+        return self.up_us(now) / belongs if belongs else None
 
 
-def of_all(machines: Iterable[Availability], now: int) -> float:
-    """Eq. 4.2: the mean over all machines, each counting the same."""
-    shares = [machine.share(now) for machine in machines]
-    return sum(shares) / len(shares) if shares else 0.0
+def of_all(machines: Iterable[Availability], now: int) -> float | None:
+    """Eq. 4.2: the mean over all machines that were ever there, each counting the same."""
+    every = (machine.share(now) for machine in machines)
+    shares = [share for share in every if share is not None]
+    return sum(shares) / len(shares) if shares else None

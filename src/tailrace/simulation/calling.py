@@ -70,9 +70,16 @@ class Calls:
             self._hang_up()
         for result, _ in kept:
             self._report(result)
-        if not self._host.warned:
+        if self._host.parts_now:
+            self._due = self._engine.put(self._engine.now, Rank.SENDING, self._call_after_all)
+        elif not self._host.warned:
             self._waits = True
             self._report(self._host.offer)
+
+    def _call_after_all(self, _due: object) -> None:
+        """It was to go or be warned in this very instant, and is still there."""
+        self._host.presence.stays()
+        self.call()
 
     def _hang_up(self) -> None:
         """On the call that waits: what its own results set free is offered by the next one."""

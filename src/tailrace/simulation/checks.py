@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from tailrace.bag.needs import lacking
+from tailrace.bag.policy import BagPolicy
+from tailrace.bag.policysaid import may_use
 from tailrace.bag.tables import Table
 from tailrace.bag.terms import Limits
 from tailrace.pools.budget import unbound
 from tailrace.simulation.effects import check_effects
-from tailrace.simulation.keys import check_arrivals
+from tailrace.simulation.keys import MOST_MACHINES, MOST_TASKS, check_arrivals
 from tailrace.simulation.laws import Law
 from tailrace.simulation.reach import check_lives
-from tailrace.simulation.scenario import Detection, Machines, Stopping, Tasks
+from tailrace.simulation.scenario import Calling, Detection, Machines, Stopping, Tasks
 from tailrace.simulation.sites import Network, known_site
 
 SMALLEST = np.array([2.0**-53])  # of all uniforms that are drawn
@@ -22,6 +24,7 @@ def check_pool(table: Table, machines: Machines) -> None:
     check_arrivals(table, machines.arrivals, machines.count)
     _check_there(table, machines)
     check_effects(table, machines)
+    _check_rejects(table, machines)
     check_lives(table, machines)
     _check_law(table, "speed", machines.speed)
     _check_law(table, "spread", machines.type.spread)
@@ -47,6 +50,12 @@ def _check_there(table: Table, machines: Machines) -> None:
         raise table.bad("machines", message, remedy)
 
 
+def _check_rejects(table: Table, machines: Machines) -> None:
+    if machines.rejects and machines.calls is Calling.WORKER:
+        message = "a worker keeps what it has no room for yet: it rejects nothing"
+        raise table.bad("when_full", message, 'leave when_full out, or calls = "worker"')
+
+
 def _emptied(table: Table) -> bool:
     """`--vary pools.cloud.max=0,5,10`: what if there were none?"""
     counts = ((*table.path, "machines"), (*table.path, "max"))
@@ -58,11 +67,14 @@ def check_end(
 ) -> None:
     """A task whose attempt is lost, and nobody knows, would be waited for without end."""
     terms = tasks.terms
-    if stop.surely or terms.timeout_us is not None or terms.replication is not None:
+    if stop.surely:
         return
+    own = (terms.policy or BagPolicy()).own
+    told = (terms.timeout_us, terms.replication, own.deadline) != (None, None, None)
     for pool in pools:
-        may = not terms.pools or pool.terms.name in terms.pools
-        if may and _loses_unknown(pool, network):
+        if not may_use(terms, pool.terms.name):
+            continue
+        if not told and _loses_unknown(pool, network):
             message = (f"nothing tells bag {terms.name} that an attempt is lost in pool "
                        f"{pool.terms.name}, so it may never end")  # fmt: skip
             remedy = 'give the bag a timeout, as in timeout = "2h", or the scenario a stop.time'
@@ -70,9 +82,14 @@ def check_end(
 
 
 def _loses_unknown(pool: Machines, network: Network) -> bool:
+    unknown = _dies(pool, network) and pool.detection is Detection.DEADLINE
+    return pool.returns < 1 or unknown
+
+
+def _dies(pool: Machines, network: Network) -> bool:
     falls = any(site.outages and site.name in pool.sites for site in network.sites)
-    dies = falls or any([pool.failures, pool.owner, pool.owner_hours, pool.trace, pool.departs])
-    return pool.returns < 1 or (dies and pool.detection is Detection.DEADLINE)
+    lives = [pool.failures, pool.owner, pool.owner_hours, pool.trace, pool.departs]
+    return falls or any(lives)
 
 
 def _check_law(table: Table, key: str, law: Law) -> None:
@@ -128,10 +145,12 @@ def check_stop(
 ) -> None:
     """One that never comes."""
     there = sum(tasks.terms.count for tasks in bags)
-    for key, wanted in (("tasks", stop.tasks), ("failed", stop.failed)):
+    for key, wanted, what in (
+        ("tasks", stop.tasks, "results"), ("failed", stop.failed, "failed tasks"),
+    ):  # fmt: skip
         if wanted is not None and wanted > there:
             raise table.origin.bad(
-                ("stop", key), f"it stops after {wanted} tasks, but there are {there}",
+                ("stop", key), f"it stops after {wanted} {what}, but there are {there} tasks",
                 "lower it, or give the bags more tasks",
             )  # fmt: skip
     paid = dict.fromkeys(pool.terms.billing.currency for pool in pools if pool.terms.billing.price)
@@ -140,6 +159,18 @@ def check_stop(
         raise table.origin.bad(("stop", "spent"), message,
                                f"give it in {' or '.join(paid)}" if paid else "give a pool a price",
                                )  # fmt: skip
+
+
+def check_size(table: Table, pools: tuple[Machines, ...], bags: tuple[Tasks, ...]) -> None:
+    """All together: a typo must not take all memory."""
+    machines = sum(pool.count + pool.terms.max for pool in pools)
+    tasks = sum(tasks.terms.count for tasks in bags)
+    for key, what, there, most in (
+        ("pools", "machines", machines, MOST_MACHINES), ("bags", "tasks", tasks, MOST_TASKS),
+    ):  # fmt: skip
+        if there > most:
+            message = f"all {key} together have {there:,} {what}"
+            raise table.origin.bad((key,), message, f"a scenario has at most {most:,} of them")
 
 
 def check_sites(table: Table, pools: tuple[Machines, ...], network: Network) -> None:

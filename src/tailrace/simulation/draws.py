@@ -154,8 +154,10 @@ class Stream:
 
 def microseconds(seconds: Floats) -> NDArray[np.int64]:
     """Durations as integers: never negative, never beyond what can be added to a time."""
-    held = np.minimum(np.maximum(seconds * SECOND, 0.0), LONGEST_US)
-    return np.rint(held).astype(np.int64)
+    held = seconds * SECOND
+    np.maximum(held, 0.0, out=held)  # in its place: there may be many
+    np.minimum(held, LONGEST_US, out=held)
+    return np.rint(held, out=held).astype(np.int64)
 
 
 def _digest(seed: int, names: tuple[Name, ...]) -> bytes:

@@ -1,11 +1,12 @@
-"""Keys of a pool that would change nothing: refused, since who wrote them thinks otherwise."""
+"""Keys that would change nothing: refused, since who wrote them thinks otherwise."""
 
 from __future__ import annotations
 
 from tailrace.bag.tables import Table
 from tailrace.pools.terms import HOUR_US
+from tailrace.quantities import show_duration
 from tailrace.simulation.arrivals import AtOnce
-from tailrace.simulation.scenario import Machines
+from tailrace.simulation.scenario import Machines, Stopping, Tasks
 
 
 def check_effects(table: Table, machines: Machines) -> None:
@@ -15,7 +16,40 @@ def check_effects(table: Table, machines: Machines) -> None:
                 f"lease them: max = {machines.count} instead of machines")  # fmt: skip
     if not machines.count and not _typed(table, "machines"):
         _refuse(table, _of_others(machines), "all its machines are leased, and gone when they go",
-                f"let them come by themselves: machines = {machines.terms.max}")  # fmt: skip
+                _instead(machines))  # fmt: skip
+    if machines.link is not None and not machines.sites:
+        _refuse(table, {"link": True}, "its machines stand nowhere", 'say where: site = "…"')
+
+
+def check_begin(table: Table, tasks: Tasks, stop: Stopping) -> None:
+    """A bag that is submitted after the end. A flag may ask for a shorter run."""
+    ends_us = stop.time_us
+    if ends_us is None or tasks.submitted_us <= ends_us or ("stop", "time") in table.origin.typed:
+        return
+    message = (f"bag {tasks.terms.name} would come after {show_duration(tasks.submitted_us)}, "
+               f"but the run stops after {show_duration(ends_us)}")  # fmt: skip
+    raise table.bad("at", message, "let it come earlier, or raise stop.time")
+
+
+def check_priced(table: Table) -> None:
+    """Before its keys are read."""
+    given = {key: key in table for key in ("unit", "minimum")}
+    if "price" not in table:
+        _refuse(table, given, "its machines cost nothing", 'add price = "0.10 USD/h"')
+
+
+def check_silence(table: Table, detection: str) -> None:
+    """Before its key is read. A flag may ask how it were with another detection."""
+    if "silent_after" in table and not _typed(table, "detection"):
+        _refuse(table, {"silent_after": True}, f'detection is "{detection}"',
+                'write detection = "silent"')  # fmt: skip
+
+
+def _instead(machines: Machines) -> str:
+    """Machines that come by themselves cost nothing, so where there is a price it is a lease."""
+    if machines.terms.billing.price:
+        return "say with startup how long it takes until another is there in its place"
+    return f"let them come by themselves: machines = {machines.terms.max}"
 
 
 def _typed(table: Table, key: str) -> bool:

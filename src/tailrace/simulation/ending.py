@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tailrace.scheduler.rows import BagPhase
 from tailrace.simulation.engine import Stop
+from tailrace.simulation.settings import quoted
 from tailrace.simulation.world import World
 
 HELD = (BagPhase.PAUSED, BagPhase.BRAKED, BagPhase.STOPPED)
@@ -35,4 +36,19 @@ def left(world: World) -> int:
 def _nothing(world: World) -> str:
     if any(bag.live for bag in world.scheduler.state.bags.values()):
         return OUT
-    return IDLE if any(host.presence.up for host in world.hosts.values()) else GONE
+    if any(host.presence.up for host in world.hosts.values()):
+        return IDLE
+    return GONE + _never_mended(world)
+
+
+def _never_mended(world: World) -> str:
+    """What is easily forgotten, if it is why."""
+    keys = {
+        f"pools.{quoted(pool.terms.name)} has {there}, but no {away}": None
+        for pool in world.scenario.pools
+        for life, there, away in (
+            (pool.failures, "up", "down"), (pool.owner, "owner_away", "owner_there"),
+        )
+        if pool.count and life is not None and life.away is None
+    }  # fmt: skip
+    return f" ({'; '.join(keys)})" if keys else ""

@@ -2,7 +2,8 @@
 
 Events of one instant run by rank, then in the order in which they were put (DSiDE's current event
 chain, thesis 2.2, leaves that order open). What is put for the instant that is just running comes
-after all that is there, whatever its rank: nothing overtakes an event that was already due.
+after all that is there, whatever its rank: nothing overtakes an event that was already due. Only an
+alarm lets all of them pass.
 
 Time is an integer of microseconds and never decreases.
 """
@@ -25,10 +26,11 @@ class Rank(IntEnum):
     RESULT = 0  # something ends: what is done in time counts, even if its machine fails just then
     LIFE = 1  # a machine comes, warns or goes
     LOAD = 2  # speed or background load changes
-    TIMEOUT = 3  # a result that comes in the last moment is in time
+    TIMEOUT = 3  # of a machine: a result that comes in the last moment is in time
     ARRIVAL = 4  # new work comes in
     SENDING = 5  # work begins: on what is there after all the above
     WATCH = 6  # looking on: sees the instant as it ends
+    ALARM = 8  # of the scheduler: last, behind what is put for the instant that is just running
 
 
 class Stop(Enum):
@@ -42,7 +44,7 @@ class Stop(Enum):
 
 
 _RANK = 48  # the bits below count the events: 2.8e14 of them
-_SAME_INSTANT = (max(Rank) + 1) << _RANK
+_SAME_INSTANT = (Rank.WATCH + 1) << _RANK
 _FEW = 1000
 
 
@@ -71,7 +73,8 @@ class Engine:
     def _order_now(self, at: int, rank: int) -> int:
         if at < self.now:
             raise ValueError(f"an event for {at} µs was put at {self.now} µs: time never decreases")
-        return (_SAME_INSTANT if self._runs else rank << _RANK) | self._count
+        order = rank << _RANK
+        return (max(order, _SAME_INSTANT) if self._runs else order) | self._count
 
     def cancel(self, handle: Handle) -> None:
         """The event shall not happen. Swept out when more than half are void."""

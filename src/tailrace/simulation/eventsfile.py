@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,10 @@ FAMILIES = {
     "bag": "bag", "arrivals": "bag", "machines": "pool", "speed": "pool", "spread": "pool",
     "startup": "pool", "ending": "pool", "never_up": "pool", "returns": "pool",
     "failure": "pool", "owner": "pool", "changes": "pool", "news": "", "site": "",
+    "scheduler": "",
 }  # fmt: skip
+ARRIVING = ("arrivals", "machines")  # times, of which none is earlier than the one before it
+_SEED = re.compile(r"scheduler/seed|bag/\d+/order")
 
 
 def read_events_of(table: Table, folder: Path, pools: Sequence[str], bags: int) -> Events | None:
@@ -30,6 +34,7 @@ def read_events_of(table: Table, folder: Path, pools: Sequence[str], bags: int) 
 
 def read_events(path: Path, shown: str, pools: Sequence[str], bags: int) -> Events:
     subjects = {"pool": list(pools), "bag": [str(n) for n in range(1, bags + 1)]}
+    in_order = {f"{family}/{one}" for family in ARRIVING for one in subjects[FAMILIES[family]]}
     found: dict[str, array[float]] = {}
     for name, number, value in read_columns(path, shown, list(HEAD)):
         values = found.get(name.text)
@@ -39,7 +44,11 @@ def read_events(path: Path, shown: str, pools: Sequence[str], bags: int) -> Even
         if number.text != str(len(values)):
             raise number.bad(f"is {number.text!r}, but {len(values)} comes next in {name.text}",
                              "number the values of each name from 0, without a gap")  # fmt: skip
-        values.append(_amount(value, name.text))
+        amount = _amount(value, name.text)
+        if values and amount < values[-1] and name.text in in_order:
+            raise value.bad(f"is {value.text}, earlier than {values[-1]:.15g} before it",
+                            f"give the times of {name.text} in their order")  # fmt: skip
+        values.append(amount)
     return found
 
 
@@ -49,6 +58,8 @@ def _amount(cell: Cell, name: str) -> float:
         raise cell.bad(f"is {cell.text}", "nothing here may be negative")
     if value > LONGEST_S and not name.endswith(("/input", "/output")):
         raise cell.bad(f"is {cell.text}", "nothing here may be beyond 146,000 years, in seconds")
+    if _SEED.fullmatch(name) and not value.is_integer():
+        raise cell.bad(f"is {cell.text}", "a seed is a whole number")
     if value == 0 and name.startswith(("speed/", "spread/")):
         raise cell.bad(f"is {cell.text}", "such a machine would never do anything")
     return value

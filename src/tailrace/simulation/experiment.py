@@ -18,9 +18,17 @@ import msgspec
 
 from tailrace.errors import TailraceError
 from tailrace.simulation.drawn import Book
-from tailrace.simulation.ending import left, unfinished
+from tailrace.simulation.ending import ASKED, left, unfinished
 from tailrace.simulation.scenario import Scenario
-from tailrace.simulation.statistics import Part, fates, figures, links, machines, remaining
+from tailrace.simulation.statistics import (
+    Figures,
+    Part,
+    fates,
+    figures,
+    links,
+    machines,
+    remaining,
+)
 from tailrace.simulation.steadiness import Halves, halves
 from tailrace.simulation.tracing import tracing
 from tailrace.simulation.world import World
@@ -44,7 +52,7 @@ class Run(msgspec.Struct, frozen=True):
     """What one run came to."""
 
     seed: int
-    figures: dict[str, float]
+    figures: Figures
     machines: list[Part]
     links: list[Part]
     curve: list[tuple[int, int]]  # µs, and the tasks not done then; if asked for
@@ -62,7 +70,8 @@ def run_one(todo: Todo) -> Run:
         stop = world.run()
     if book is not None and todo.expand is not None:
         book.write(Path(todo.expand))
-    curve = remaining(world.records) if todo.curve else []
+    cut_off_us = world.engine.now if stop in ASKED and left(world) > 0 else 0
+    curve = remaining(world.records, cut_off_us) if todo.curve else []
     why = unfinished(world, stop)
     return Run(todo.seed, figures(world), machines(world), links(world), curve, why,
                left(world) if why else 0, halves(world.records, world.engine.now),

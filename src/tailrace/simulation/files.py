@@ -4,6 +4,7 @@ input = "1 GB"                                         # laws of bytes, of each 
 output = { law = "uniform", from = "1 MB", to = "1 GB" }
 checkpoint = { every = "10m", pause = "5s", latency = "10s", recovery = "20s" }
 checkpoint = { every = "10m", pause = "5s", size = "2 GB" }         # goes over the network
+checkpoint = { every = "10m", at_notice = false }      # none when the end of the machine is known
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from __future__ import annotations
 import msgspec
 
 from tailrace.bag.tables import Table
-from tailrace.quantities import Written, duration_us, size_bytes
+from tailrace.quantities import Written, duration_us, show_duration, size_bytes
 from tailrace.simulation.keys import read_law_of, some_time
 from tailrace.simulation.laws import Law
 from tailrace.simulation.laws.reading import Place
+
+LEAST_EVERY_US = 1000  # between checkpoints: more of them would only be waited for
 
 
 class Saving(msgspec.Struct, frozen=True):
@@ -25,6 +28,7 @@ class Saving(msgspec.Struct, frozen=True):
     latency_us: int = 0  # L: until it is available elsewhere
     recovery_us: int = 0  # R: before an attempt that goes on from it begins
     size: int = 0  # bytes that travel instead of waiting for L
+    at_notice: bool = True  # one more when the machine hears that it will go
 
 
 class Files(msgspec.Struct, frozen=True):
@@ -57,18 +61,22 @@ def _saving(table: Table) -> Saving | None:
     if "checkpoint" not in table:
         return None
     inner = table.table("checkpoint")
-    every = inner.read("every", some_time, 0)
+    every = inner.read("every", some_time, 0, example='"10m"')
     pause_us, latency_us = (
         inner.read("pause", duration_us, 0),
         inner.read("latency", duration_us, 0),
     )
     recovery_us = inner.read("recovery", duration_us, 0)
     size = inner.read("size", size_bytes, 0)
+    at_notice = inner.take("at_notice", bool) is not False
     inner.finish()
     if not every:
         remedy = 'write checkpoint = { every = "10m", pause = "5s" }'
         raise table.bad("checkpoint", "checkpoint does not say how often", remedy)
+    if every < LEAST_EVERY_US:
+        message = f"checkpoints every {show_duration(every)}, but at least 1ms lies between two"
+        raise inner.bad("every", message, 'write every = "10m"')
     if size and latency_us:
         remedy = "a checkpoint of a size travels: leave one of them out"
         raise inner.bad("latency", "latency beside size", remedy)
-    return Saving(every, pause_us, latency_us, recovery_us, size)
+    return Saving(every, pause_us, latency_us, recovery_us, size, at_notice)

@@ -19,10 +19,9 @@ from tailrace.simulation.single import SingleMachine
 
 class SimulatedHost:
     __slots__ = (
-        "attempts", "awaits", "calls", "capacity", "ends", "forgotten", "known", "lease", "lent",
-        "machine",
-        "many", "name", "number", "offer", "pool", "presence", "site", "speed", "unborn",
-        "waiting", "warned", "works",
+        "attempts", "awaits", "calls", "capacity", "ends", "forgotten", "goes_us", "known", "lease",
+        "lent", "machine", "many", "name", "number", "offer", "partings", "pool", "presence",
+        "rejected", "site", "speed", "unborn", "waiting", "warned", "works",
     )  # fmt: skip
 
     def __init__(self, name: str, number: int, pool: Machines, lease: int | None) -> None:
@@ -40,14 +39,22 @@ class SimulatedHost:
         self.unborn: Callable[[SimulatedHost], None] | None = None  # begins its life, if not yet
         self.machine: Machine | SingleMachine
         self.presence: Presence
+        self.partings: dict[int, None]  # of its presence: looked up for every result
         self.works: Any = None  # by bag: the work of each task on this type
         self.attempts: dict[int, Job] = {}
         self.waiting: dict[int, Job] = {}  # those of them that were sent ahead, in their order
         self.forgotten: dict[int, Job] = {}  # lost with it, and nobody has been told yet
+        self.rejected = 0  # attempts for which it had no room
         self.known = False  # the scheduler takes it for present
         self.awaits: HostSeen | None = None  # news of its present life, as long as it is on its way
         self.warned = False  # it knows that it will go, and takes nothing more
+        self.goes_us = 0  # and when
         self.ends = 0  # handle of the end of its lease
+
+    @property
+    def parts_now(self) -> bool:
+        """It goes or is warned in this very instant, and this has not happened yet."""
+        return self.presence.engine.now in self.partings
 
     @property
     def at_work(self) -> bool:
@@ -75,6 +82,7 @@ class Sent(msgspec.Struct, eq=False):
     worked_us: int = -1  # when its output began to travel
     limit_us: int | None = None  # of its work
     returns: bool = True  # or is never heard of again
+    forgotten_us: int | None = None  # when its machine forgets one that never returns
 
     def ran_us(self, now: int) -> int:
         return now - self.began_us if self.began_us >= 0 else 0

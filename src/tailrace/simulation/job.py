@@ -19,6 +19,7 @@ class Stage(Enum):
     AWAY = "away"  # on no machine
     RESERVED = "reserved"  # its slot is taken while its input travels; it uses no processor
     RUNNING = "running"
+    HANGING = "hanging"  # it never ends: it keeps its processor and makes no progress
     SAVING = "saving"  # paused to write a checkpoint: it keeps its processor and makes no progress
     SENDING = "sending"  # its output travels: neither slot nor processor
     ENDED = "ended"
@@ -32,6 +33,7 @@ class Job(msgspec.Struct, eq=False):
     share: int = THOUSANDTHS  # of a core that it can use, as it needs them
     holds: Amounts | None = None  # what else of its machine it needs: memory, gpus
     saved: float = 0.0  # work up to the latest checkpoint that is available
+    begun: float = 0.0  # work that it brought; once its task is over, with its own that is of use
     done: float = 0.0  # as booked last, since it began; ask its machine for the progress now
     stage: Stage = Stage.AWAY
     epoch: int = 0  # counts its stays: a checkpoint that arrives after one is void

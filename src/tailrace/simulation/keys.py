@@ -13,6 +13,9 @@ from tailrace.simulation.laws import Law
 from tailrace.simulation.laws.reading import Place, number, read_law, seconds
 
 MOST = 10**9
+MOST_TASKS = 10**8  # in a scenario: of each some numbers are kept
+MOST_MACHINES = 10**6
+MOST_LINE = 256  # characters: a longer text is UNDEFINED to a policy
 _LAW = (dict, str, int, Decimal)
 
 
@@ -38,10 +41,10 @@ def check_arrivals(table: Table, arrivals: Arrivals, wanted: int) -> None:
         raise table.bad("arrivals", message, "list more times, or ask for fewer")
 
 
-def read_count(table: Table, key: str, default: Any, *, least: int = 0) -> Any:
+def read_count(table: Table, key: str, default: Any, *, least: int = 0, most: int = MOST) -> Any:
     value = table.take(key, int)
-    if value is not None and not least <= value <= MOST:
-        remedy = f"it is a whole number from {least} to {MOST:,}"
+    if value is not None and not least <= value <= most:
+        remedy = f"it is a whole number from {least} to {most:,}"
         raise table.bad(key, f"{table.label(key)} is {value:,}", remedy)
     return default if value is None else value
 
@@ -62,7 +65,7 @@ def read_own(table: Table) -> dict[str, int]:
 
 
 def read_share(table: Table, key: str, default: float = 1.0) -> float:
-    value = table.read(key, number, default)
+    value = table.read(key, number, default, example="0.5")
     if not 0 <= value <= 1:
         raise table.bad(key, f"{table.label(key)} is {value:g}", "it is a share between 0 and 1")
     return value
@@ -77,3 +80,14 @@ def some_time(written: Any) -> int:
 
 def place_of(table: Table, key: str, place: Place) -> Place:
     return Place(place.origin, (*table.path, key), place.folder)
+
+
+def read_line(table: Table, key: str, example: str) -> str:
+    """What a machine says of itself: printed, and looked at by policies."""
+    written: str | None = table.take(key, str, example=example)
+    if written is None:
+        return ""
+    if not 0 < len(written) <= MOST_LINE or not written.isprintable():
+        what = f"{table.label(key)} is one line of 1 to {MOST_LINE} characters"
+        raise table.bad(key, what, f"write {key} = {example}, or leave it out")
+    return written

@@ -33,6 +33,7 @@ class Presence:
     """Whether a machine is there, why not, and for how long it was."""
 
     __slots__ = (
+        "_announced",
         "_away",
         "_on_down",
         "_on_notice",
@@ -41,6 +42,7 @@ class Presence:
         "engine",
         "final",
         "gone",
+        "partings",
         "tag",
     )
 
@@ -62,6 +64,8 @@ class Presence:
         self.final = False  # it will never be up again, though it may still belong to the system
         self._on_up, self._on_down, self._on_notice = on_up, on_down, on_notice
         self._away: dict[Cause, int] = {} if arrived else {Cause.ABSENT: 1}
+        self._announced: dict[tuple[Cause, int], None] = {}  # ends that are still to come
+        self.partings: dict[int, None] = {}  # when it will go or be warned, though it may not know
         if arrived:
             self.availability.arrive(engine.now)
 
@@ -77,7 +81,10 @@ class Presence:
         """It is away for this cause, until it is let go as often as it was held."""
         if self.gone:
             return
+        self.partings.pop(self.engine.now, None)
         self.final = self.final or for_good
+        if self._announced:
+            self._announced.pop((cause, self.engine.now), None)
         first = not self._away
         self._away[cause] = self._away.get(cause, 0) + 1
         if first:
@@ -115,9 +122,27 @@ class Presence:
             self._on_down(self, Cause.ABSENT)
 
     def warn(self, cause: Cause, goes_us: int) -> None:
-        """No warning for one that is away: it has nothing to save."""
+        """One that is away has nothing to save, and learns of it when it comes."""
+        self.partings.pop(self.engine.now, None)
+        self._announced[cause, goes_us] = None
         if not self._away and self._on_notice is not None:
             self._on_notice(self, cause, goes_us)
+
+    def part_at(self, at_us: int) -> None:
+        """It will go then, or be warned. The world is told, though the machine may not know it:
+        what would be sent to it in that very instant is sent when this has happened."""
+        for past_us in [one for one in self.partings if one < self.engine.now]:
+            del self.partings[past_us]
+        self.partings[at_us] = None
+
+    def stays(self) -> None:
+        """It did not go now after all."""
+        self.partings.pop(self.engine.now, None)
+
+    @property
+    def goes_us(self) -> int | None:
+        """When it will go, by the first of all the ends that it knows of."""
+        return min((goes_us for _, goes_us in self._announced), default=None)
 
 
 def stay(
@@ -135,6 +160,7 @@ def stay(
         engine.put(arrives_us + startup_us, Rank.LIFE, presence.arrive)
     if departs_us is not None:
         _warn_before(presence, Cause.ABSENT, departs_us, notice_us)
+        presence.part_at(departs_us)
         engine.put(departs_us, Rank.LIFE, presence.depart)
 
 
@@ -143,6 +169,7 @@ def _warn_before(presence: Presence, cause: Cause, goes_us: int, notice_us: int 
     if notice_us is not None:
         engine = presence.engine
         at = max(goes_us - notice_us, engine.now)
+        presence.part_at(at)
         engine.put(at, Rank.LIFE, partial(presence.warn, cause), goes_us)
 
 
@@ -175,6 +202,7 @@ class Alternating:
             return
         goes_us = presence.engine.now + self._here()
         _warn_before(presence, self._cause, goes_us, self._notice_us)
+        presence.part_at(goes_us)
         presence.engine.put(goes_us, Rank.LIFE, self._go)
 
     def _go(self, _: object) -> None:
@@ -186,8 +214,9 @@ class Alternating:
         presence.hold(self._cause, for_good=self._away is None)
 
     def _return(self, _: object) -> None:
-        self._presence.let_go(self._cause)
+        """First the end of its time: who comes must not be sent what its notice finds there."""
         self._returned()
+        self._presence.let_go(self._cause)
 
 
 class Outages:
@@ -225,14 +254,15 @@ class Outages:
             hold(self._cause)
         else:
             _warn_before(presence, self._cause, begins_us, self._notice_us)
+            presence.part_at(begins_us)
             engine.put(begins_us, Rank.LIFE, hold, self._cause)
         if ends_us < NEVER:
             engine.put(ends_us, Rank.LIFE, self._return)
 
     def _return(self, _: object) -> None:
-        self._presence.let_go(self._cause)
         if not self._presence.final:
             self._await_next()
+        self._presence.let_go(self._cause)
 
 
 class SiteFailures:
@@ -241,7 +271,7 @@ class SiteFailures:
     those hit come back together. It rests while no machine is left that could be up again."""
 
     __slots__ = ("_between", "_chance", "_engine", "_hit", "_joined", "_out", "_repair", "_rests",
-                 "_share")  # fmt: skip
+                 "_share", "_strikes_us")  # fmt: skip
 
     def __init__(
         self,
@@ -267,16 +297,24 @@ class SiteFailures:
         self._joined.append(presence)
         if self._rests:
             self._await_next()
-        elif self._out and self._is_hit():
+        elif not self._out:
+            presence.part_at(self._strikes_us)
+        elif self._is_hit(presence):
             self._hit.append(presence)
             presence.hold(Cause.SITE)
 
-    def _is_hit(self) -> bool:
-        return self._chance is None or self._chance() < self._share
+    def _is_hit(self, presence: Presence) -> bool:
+        if self._chance is None or self._chance() < self._share:
+            return True
+        presence.stays()
+        return False
 
     def _await_next(self) -> None:
         self._rests = False
-        self._engine.put(self._engine.now + self._between(), Rank.LIFE, self._strike)
+        self._strikes_us = at_us = self._engine.now + self._between()
+        for presence in self._joined:
+            presence.part_at(at_us)
+        self._engine.put(at_us, Rank.LIFE, self._strike)
 
     def _strike(self, _: object) -> None:
         self._joined = [presence for presence in self._joined if not presence.final]
@@ -284,13 +322,13 @@ class SiteFailures:
             self._rests = True
             return
         self._out = True
-        self._hit = [presence for presence in self._joined if self._is_hit()]
+        self._hit = [presence for presence in self._joined if self._is_hit(presence)]
         for presence in tuple(self._hit):  # for one that is lost, another may join at once
             presence.hold(Cause.SITE)
         self._engine.put(self._engine.now + self._repair(), Rank.LIFE, self._restore)
 
     def _restore(self, _: object) -> None:
         self._out = False
+        self._await_next()
         for presence in self._hit:
             presence.let_go(Cause.SITE)
-        self._await_next()

@@ -8,6 +8,7 @@ trace = { file = "spot.csv", format = "pool", begin = "2h", clock = "node" }
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import msgspec
@@ -29,6 +30,12 @@ class Hours(msgspec.Struct, frozen=True):
     begins_h: float = 9.0
     ends_h: float = 17.0  # beyond 24: on the day after
     weekdays: tuple[int, ...] = (0, 1, 2, 3, 4)
+
+    @property
+    def longest_free_us(self) -> int:
+        """Between two times in which they do; a week is like the other."""
+        wanted = islice(self.outages(0), len(DAYS) + 1)
+        return max(begins - ends for (_, ends), (begins, _) in pairwise(wanted))
 
     def outages(self, since_us: int) -> Iterator[Interval]:
         return joined(working_hours(self.begins_h, self.ends_h, self.weekdays, since_us))
@@ -61,9 +68,14 @@ def read_hours(table: Table, place: Place) -> Hours | None:
     if "owner_hours" not in table:
         return None
     inner = table.table("owner_hours")
-    begins, ends = inner.read("from", _hour, 9.0), inner.read("to", _hour, 17.0)
+    begins = inner.read("from", _hour, 9.0, example="9")
+    ends = inner.read("to", _hour, 17.0, example="17")
     days = _days(inner)
     inner.finish()
+    if begins % 24 == ends % 24 and (begins, ends) != (0, 24):
+        message = f"from = {begins:g} and to = {ends:g} leave open whether it is a day or no time"
+        remedy = "for whole days write from = 0, to = 24, and days for which"
+        raise table.bad("owner_hours", message, remedy)
     if ends <= begins:
         ends += 24
     if ends - begins >= 24 and len(days) == len(DAYS):

@@ -18,7 +18,7 @@ import numpy as np
 from tailrace.bag.tables import Table
 from tailrace.errors import BadInput
 from tailrace.simulation.arrivals import Arrivals, Listed
-from tailrace.simulation.keys import place_of, read_count, read_law_of
+from tailrace.simulation.keys import MOST_TASKS, place_of, read_count, read_law_of
 from tailrace.simulation.laws import Law
 from tailrace.simulation.laws.extent import LONGEST_S
 from tailrace.simulation.laws.reading import Place, seconds
@@ -41,7 +41,7 @@ class Lot(msgspec.Struct, frozen=True):
 
 def read_lots(table: Table, place: Place) -> list[Lot]:
     way = _way(table)
-    count = read_count(table, "tasks", None, least=1)
+    count = read_count(table, "tasks", None, least=1, most=MOST_TASKS)
     if way == "jobs":
         return _logged(table, place, count)
     if way == "lengths":
@@ -59,9 +59,10 @@ def _way(table: Table) -> str:
         raise table.bad(given[1], f"{given[0]} and {given[1]} are both given", "keep one of them")
     if given:
         return given[0]
+    wrote = next((said for key in WAYS if (said := table.instead_of(key))), "")
     raise table.origin.bad(
         table.path, f"bag {table.path[-1]} has no length",
-        'add length = "10m" or a law, or lengths = [...], or jobs = "log.swf"',
+        f'{wrote}add length = "10m" or a law, or lengths = [...], or jobs = "log.swf"',
     )  # fmt: skip
 
 

@@ -7,9 +7,9 @@ from array import array
 import numpy as np
 
 from tailrace.bag.needs import Amounts
+from tailrace.simulation.checkpoints import Checkpoints
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.files import NO_FILES, Files
-from tailrace.simulation.host import Sent
 from tailrace.simulation.job import Job
 from tailrace.simulation.laws import Law
 from tailrace.simulation.scenario import Scenario
@@ -24,41 +24,43 @@ class Luggage:
         self.saving = files.saving
         self._inputs = _sizes(files.input, count, streams, "input")
         self._outputs = _sizes(files.output, count, streams, "output")
-        self._saved: dict[int, float] = {}  # by task: the share of its work that is available
+        self._checkpoints = Checkpoints()
         self._kept = bytearray(count)  # its output is stored
         self._over = bytearray(count)  # it has its result
 
     def input(self, index: int) -> int:
         """With the checkpoint from which it goes on."""
         size = self._inputs[index] if self._inputs else 0
-        return size + self.saving.size if self.saving and index in self._saved else size
+        return size + self.saving.size if self.saving and index in self._checkpoints else size
 
     def output(self, index: int) -> int:
         return self._outputs[index] if self._outputs else 0
 
     def resume(self, job: Job) -> None:
-        """Work differs between kinds of machines, so that its share is what carries over."""
-        sent: Sent = job.tag
-        job.saved = self._saved.get(sent.index, 0.0) * job.work
+        """From the checkpoint of its task, if there is one."""
+        if self.saving is not None and not self._over[job.tag.index]:
+            self._checkpoints.resume(job)
 
     def recovery_us(self, job: Job) -> int:
         return self.saving.recovery_us if self.saving and job.saved else 0
 
     def save(self, job: Job, storage: Storage) -> None:
-        """Its checkpoint is available, in the place of an older one."""
-        sent: Sent = job.tag
-        share, known = job.saved / job.work, self._saved.get(sent.index)
-        if self.saving is None or self._over[sent.index]:
-            return
-        if known is None and not storage.store(self.saving.size):
-            job.saved = 0.0  # there was no room for it
-        elif known is None or share > known:
-            self._saved[sent.index] = share
+        """Its checkpoint is available; or not, if there is no room, or nobody wants it any more."""
+        index: int = job.tag.index
+        if self._over[index] or not self._has_room(index, storage):
+            job.saved = job.begun
+        else:
+            self._checkpoints.add(job)
 
-    def forget(self, index: int, storage: Storage) -> None:
-        """It has its result: nobody goes on from its checkpoint."""
+    def _has_room(self, index: int, storage: Storage) -> bool:
+        """It takes the place of an older one."""
+        size = self.saving.size if self.saving is not None else 0
+        return index in self._checkpoints or storage.store(size)
+
+    def settle(self, index: int, winner: int | None, storage: Storage) -> None:
+        """It has its result, that of this attempt; or none, when it was given up."""
         self._over[index] = 1
-        if self._saved.pop(index, None) is not None and self.saving is not None:
+        if self.saving is not None and self._checkpoints.settle(index, winner):
             storage.remove(self.saving.size)
 
     def keep(self, index: int, storage: Storage) -> None:

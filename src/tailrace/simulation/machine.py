@@ -75,39 +75,42 @@ class Machine:
     def jobs(self) -> tuple[Job, ...]:
         return tuple(self._held)
 
-    def start(self, job: Job, delay_us: int = 0) -> bool:
-        """Take the job if there is room, and run it after a constant delay (of dispatch, of the
-        recovery of its checkpoint) in which its slot is reserved. It begins at `job.saved`."""
+    def start(self, job: Job) -> bool:
+        """Take the job and run it, from `job.saved` on; or not, if there is no room."""
         if not self.reserve(job):
             return False
-        if delay_us > 0:
-            at = self._engine.now + delay_us
-            job.wait = self._engine.put(at, Rank.SENDING, self.begin, job)
-        else:
-            self.begin(job)
+        self.launch(job)
         return True
 
-    def take(self, job: Job) -> bool:
-        """Start it, if there is room; where there is none, nothing was asked."""
-        return self.has_room(job) and self.start(job)
-
     def reserve(self, job: Job) -> bool:
-        """Take a slot for a job whose input is to travel; `begin` it when that is there."""
+        """Take a slot, if there is one, for a job that is still on its way here, or its input."""
         if not self.has_room(job):
-            self._book.rejected += 1
             return False
         self._held[job] = None
         self._take(job, 1)
-        job.stage, job.done, job.wait = Stage.RESERVED, job.saved, 0
+        job.stage, job.done, job.wait, job.begun = Stage.RESERVED, job.saved, 0, job.saved
         return True
+
+    def launch(self, job: Job) -> None:
+        """A job of a reserved slot has come: it begins, when it has all that it needs."""
+        self.begin(job)
 
     def begin(self, job: Job) -> None:
         """A job of a reserved slot runs now."""
+        self._occupy(job, Stage.RUNNING)
+        self._resume(job)
+
+    def hang(self, job: Job) -> None:
+        """A job of a reserved slot is here until it is dropped: it has its share of the processor
+        like any other, and does nothing with it that would count as work."""
+        self._occupy(job, Stage.HANGING)
+        self._retime()
+
+    def _occupy(self, job: Job, stage: Stage) -> None:
         self._expect(job, Stage.RESERVED)
-        job.stage, job.wait = Stage.RUNNING, 0
+        job.stage, job.wait = stage, 0
         self._running += job.share
         self._book.busy.set(True, self._engine.now)
-        self._resume(job)
 
     def drop(self, job: Job) -> float:
         """End it; says how much work is lost by that. A job that is not here costs nothing."""
@@ -164,13 +167,24 @@ class Machine:
         return True
 
     def _written(self, carry: Travel, on_saved: OnEnd | None, job: Job) -> None:
-        job.stage, job.wait = Stage.RUNNING, 0
+        job.wait = 0
         self._book.saves += 1
-        self._resume(job)
+        if self._goes_on(job):
+            job.stage = Stage.RUNNING
+            self._resume(job)
         carry(job, partial(self._available, job, job.epoch, job.done, on_saved))
 
+    def _goes_on(self, job: Job) -> bool:
+        """When it is written; or else it stands still."""
+        return True
+
     def _wait_latency(self, latency_us: int, job: Job, arrived: Arrived) -> None:
-        self._engine.put(self._engine.now + latency_us, Rank.RESULT, arrived)
+        """What has no latency is there at once: put for this instant, it would come after a failure
+        of the machine in the same instant."""
+        if latency_us:
+            self._engine.put(self._engine.now + latency_us, Rank.RESULT, arrived)
+        else:
+            arrived(None)
 
     def _available(
         self, job: Job, epoch: int, done: float, on_saved: OnEnd | None, _: object
@@ -180,6 +194,11 @@ class Machine:
         job.saved = max(job.saved, done)
         if on_saved is not None:
             on_saved(job)
+
+    def keeps(self, job: Job, goes_us: int, on_kept: OnEnd) -> bool:
+        """The machine hears that it will go: whether it has something to do for the job until then,
+        as a `StagedMachine` may. If not, the job can as well be handed back."""
+        return False
 
     # The machine itself
 
@@ -201,11 +220,17 @@ class Machine:
         self._retime()
         return lost
 
+    def discount(self, job: Job) -> None:
+        """It was done to its end, and is of no use all the same but for what is saved: counted
+        once, whoever else finds that out."""
+        self._book.work_lost += job.done - job.saved
+        job.done = job.saved
+
     def waste(self, job: Job) -> None:
         """It had ended, but its result went with the machine before anybody was told."""
         self._book.ended -= 1
         self._book.lost += 1
-        self._book.work_lost += job.work - job.saved
+        self.discount(job)
 
     def come(self) -> None:
         """It is there, empty: for the first time, or after a repair."""

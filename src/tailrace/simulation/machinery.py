@@ -105,9 +105,10 @@ class Machinery:
             host.unborn = self._begin_life
         if machines.owner_hours is not None:
             hours = machines.owner_hours.outages(self._engine.now)
-            Outages(presence, Cause.OWNER, hours)
+            Outages(presence, Cause.OWNER, hours, notice_us=machines.notice_us)
         if machines.trace is not None:
-            Outages(presence, Cause.FAILURE, machines.trace.outages(host.number))
+            away = machines.trace.outages(host.number)
+            Outages(presence, Cause.FAILURE, away, notice_us=machines.notice_us)
         if host.site in self._outages:
             self._outages[host.site].join(presence)
 

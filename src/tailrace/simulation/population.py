@@ -79,6 +79,7 @@ class Population:
         host.presence = Presence(
             self._engine, self._up, self._down, self._noticed, tag=host, arrived=False
         )
+        host.partings = host.presence.partings
         self._machinery.equip(host, self._see)
         self._attempts.equip(host)
         self.hosts[host.name] = host
@@ -96,15 +97,25 @@ class Population:
         seen = self._see(host)
         if self._teller.is_late:
             host.awaits = seen
-        host.known, host.warned = True, False
+        host.known = True
+        self._expect_end(host)
         self._attempts.offer(host)
+
+    def _expect_end(self, host: SimulatedHost) -> None:
+        """Of those that it was told of the first; one may have been while it was away."""
+        goes_us = host.presence.goes_us
+        host.warned, host.goes_us = goes_us is not None, goes_us or 0
 
     def _see(self, host: SimulatedHost) -> HostSeen | None:
         """It has come, or has another speed now."""
         if not host.presence.up:
             return None
-        kind = host.pool.terms.name
-        seen = HostSeen(host.name, kind, kind, host.capacity, host.lease, host.speed)
+        pool = host.pool
+        seen = HostSeen(
+            host.name, pool.terms.name, pool.kind or pool.terms.name,
+            host.capacity, host.lease, host.speed, cores=pool.shared_cores,
+            owner=pool.whose, cpu=pool.cpu, says=pool.says,
+        )  # fmt: skip
         self._report(seen)
         return seen
 
@@ -121,6 +132,8 @@ class Population:
 
     def _down(self, presence: Presence, cause: Cause) -> None:
         host: SimulatedHost = presence.tag  # type: ignore[assignment]
+        if host.warned and self._engine.now >= host.goes_us:
+            self._attempts.hand_back_rest(host)
         host.machine.fail() if cause is not Cause.ABSENT else host.machine.leave()
         self._attempts.lose(host)
         if host.lease is None and host.pool.is_mortal and self.on_left is not None:
@@ -151,9 +164,12 @@ class Population:
             self._report(HostSilent(host.name))
 
     def _noticed(self, presence: Presence, cause: Cause, goes_us: int) -> None:
-        """It hands back what it runs while it still can, and takes nothing more."""
+        """It hands back what it runs while it still can, and takes nothing more. A later end than
+        the one it knows of changes nothing."""
         host: SimulatedHost = presence.tag  # type: ignore[assignment]
-        host.warned = True
+        if host.warned and host.goes_us <= goes_us:
+            return
+        self._expect_end(host)
         self._attempts.hand_back(host)
         self._report(OfferWithdrawn(host.name))
 

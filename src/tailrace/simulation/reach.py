@@ -24,9 +24,10 @@ def check_lives(table: Table, machines: Machines) -> None:
         check_turns(table, "owner_away", "owner_there", owner.here, owner.away)
     if machines.departs is not None and not in_us(machines.departs, MOST):
         raise table.bad("departs", "it departs when it comes", "give it some time, or leave it out")
-    told_us, stays = machines.notice_us, [life.here] if life is not None else []
-    stays += [machines.departs] if machines.departs is not None else []
-    if told_us is not None and any(told_us >= in_us(law, MOST) for law in stays):
+    lives = _lives_us(machines)
+    if machines.departs is not None:
+        lives.append(in_us(machines.departs, MOST) - (machines.notice_us or 0))
+    if machines.notice_us is not None and any(life_us <= 0 for life_us in lives):
         message = "a machine that is told so early takes no work: it is never up for longer"
         remedy = "give a notice shorter than its life, or leave it out"
         raise table.bad("notice", message, remedy)
@@ -41,9 +42,13 @@ def check_reach(table: Table, tasks: Tasks, pools: tuple[Machines, ...], stop: S
     may = [pool for pool in pools if pool.terms.name in names and (pool.count or pool.terms.max)]
     if not all(_outlives(tasks, pool) for pool in may):
         return
-    warned = any(pool.failures and pool.failures.notice_us for pool in may)
-    if warned or tasks.terms.count * (tasks.terms.retries.lost + 1) > MANY:
+    if any(map(_gives_back, may)) or tasks.terms.count * (tasks.terms.retries.lost + 1) > MANY:
         raise _never_ends(table, tasks, may)
+
+
+def _gives_back(pool: Machines) -> bool:
+    """Again and again, what its machines do not get done before they go."""
+    return pool.notice_us is not None and bool(pool.failures or pool.owner or pool.owner_hours)
 
 
 def _outlives(tasks: Tasks, pool: Machines) -> bool:
@@ -53,12 +58,19 @@ def _outlives(tasks: Tasks, pool: Machines) -> bool:
 
 
 def _longest_life_us(pool: Machines) -> int | None:
-    """None: without end. Work that is taken away with notice ends with that."""
-    laws = [law for law in (pool.failures, pool.owner) if law is not None]
-    lives = [in_us(law.here, MOST) - (law.notice_us or 0) for law in laws]
+    """None: without end."""
+    return min(_lives_us(pool), default=None)
+
+
+def _lives_us(pool: Machines) -> list[int]:
+    """At the longest, by each of its causes. Work that is taken away with notice ends with that."""
+    laws = [life.here for life in (pool.failures, pool.owner) if life is not None]
     if pool.departs is not None and not pool.terms.max:
-        lives.append(in_us(pool.departs, MOST) - (pool.notice_us or 0))
-    return min(lives, default=None)
+        laws.append(pool.departs)
+    longest = [in_us(law, MOST) for law in laws]
+    if pool.owner_hours is not None:
+        longest.append(pool.owner_hours.longest_free_us)
+    return [life_us - (pool.notice_us or 0) for life_us in longest]
 
 
 def shortest_us(tasks: Tasks, pool: Machines) -> int:

@@ -22,14 +22,18 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bag.needs import BYTES, THOUSANDTHS
+from tailrace.bag.policy import HostPolicy
+from tailrace.bag.policysaid import check_policies
 from tailrace.bag.rules import read_rules
 from tailrace.bag.strategies import admit_strategies
 from tailrace.bag.tables import Origin, Table, read_toml
 from tailrace.bag.terms import Terms
 from tailrace.bag.textfile import read_text
+from tailrace.policy.bagpolicy import check_policy
+from tailrace.policy.policies import read_host_policy
 from tailrace.pools.commands import KEYS as COMMANDED
 from tailrace.pools.terms import HOUR_US, Billing, Late, Pays, Pool
-from tailrace.quantities import duration_us, money, price, price_unit_us, size_bytes
+from tailrace.quantities import Price, duration_us, money, price, price_unit_us, size_bytes
 from tailrace.scheduler import strategies
 from tailrace.simulation.arrivals import AtOnce
 from tailrace.simulation.changes import read_change
@@ -38,15 +42,19 @@ from tailrace.simulation.checks import (
     check_end,
     check_pool,
     check_sites,
+    check_size,
     check_stop,
     check_ways,
 )
+from tailrace.simulation.effects import check_begin, check_priced, check_silence
 from tailrace.simulation.eventsfile import read_events_of
 from tailrace.simulation.files import read_files
 from tailrace.simulation.keys import (
+    MOST_MACHINES,
     read_arrivals_of,
     read_count,
     read_law_of,
+    read_line,
     read_own,
     read_share,
     some_time,
@@ -55,6 +63,7 @@ from tailrace.simulation.laws import Constant
 from tailrace.simulation.laws.reading import Place, number, signed_seconds
 from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
+from tailrace.simulation.parameters import read_parameters, seen_by
 from tailrace.simulation.reach import check_reach
 from tailrace.simulation.scenario import (
     NO_TIME,
@@ -69,6 +78,7 @@ from tailrace.simulation.scenario import (
     Stopping,
     Tasks,
     Telling,
+    WhenFull,
 )
 from tailrace.simulation.sites import read_link, read_network, read_sites
 from tailrace.simulation.workload import Given, MachineType
@@ -102,9 +112,11 @@ def read_scenario(
     bags = tuple(tasks for _, tasks in read)
     events = read_events_of(table, folder, [one.terms.name for one in pools], len(bags))
     table.finish()
+    check_size(table, pools, bags)
     check_sites(table, pools, network)
     for inner, tasks in read:
         check_bag(inner, tasks, pools)
+        check_begin(inner, tasks, stop)
         check_end(inner, tasks, pools, network, stop)
         check_ways(inner, tasks, pools, network)
         if events is None:
@@ -128,7 +140,7 @@ def _named(table: Table, key: str) -> list[Table]:
 
 
 def _stop(table: Table) -> Stopping:
-    time_us = table.read("time", some_time, None)
+    time_us = table.read("time", some_time, None, example='"1w"')
     counted = ("tasks", "events", "failed")
     tasks, events, failed = (read_count(table, key, None, least=1) for key in counted)
     stop = Stopping(time_us, tasks, events, failed, table.read("spent", money, None))
@@ -138,15 +150,34 @@ def _stop(table: Table) -> Stopping:
 
 def _news(around: Table, place: Place) -> News:
     table = around.table("news", '{ every = "10m" }')
-    news = News(read_law_of(table, "delay", place, None), table.read("every", some_time, None) or 0)
+    delay = read_law_of(table, "delay", place, None)
+    every_us = table.read("every", some_time, None, example='"10m"')
+    outage = _outage(table)
     table.finish()
-    if news.delay is not None and news.every_us:
+    if delay is not None and every_us:
         raise table.bad("every", "news is both delayed and polled", "keep delay or every")
-    return news
+    if outage and (delay is not None or every_us):
+        remedy = "keep outage, or delay or every"
+        raise table.bad("outage", "news that is delayed or polled has no outage", remedy)
+    return News(delay, every_us or 0, outage)
+
+
+def _outage(around: Table) -> tuple[int, int] | None:
+    if "outage" not in around:
+        around.take("outage", dict)
+        return None
+    table = around.table("outage", '{ from = "9d", to = "9d6h" }')
+    ends = [table.read(key, duration_us, None) for key in ("from", "to")]
+    table.finish()
+    begins_us, ends_us = ends
+    if begins_us is None or ends_us is None or begins_us >= ends_us:
+        message = f"{around.label('outage')} has no beginning before its end"
+        raise around.bad("outage", message, 'such as outage = { from = "9d", to = "9d6h" }')
+    return begins_us, ends_us
 
 
 def _progress(table: Table) -> Telling:
-    telling = Telling(table.read("every", some_time, None) or 0)
+    telling = Telling(table.read("every", some_time, None, example='"30s"') or 0)
     table.finish()
     return telling
 
@@ -159,11 +190,11 @@ def read_pool(table: Table, place: Place) -> Machines:
     cores, detection = read_count(table, "cores", 1, least=1), _detection(table)
     terms, trace = _terms(table), read_trace(table, place)
     departs = read_law_of(table, "departs", place, None)
-    notice_us = table.read("notice", some_time, None)
+    notice_us = table.read("notice", some_time, None, example='"2m"')
     nodes = len(trace.away) if trace is not None and not terms.max else 0
     machines = Machines(
         terms=terms,
-        count=read_count(table, "machines", nodes),
+        count=read_count(table, "machines", nodes, most=MOST_MACHINES),
         arrivals=read_arrivals_of(table, place),
         cores=cores,
         slots=read_count(table, "slots", cores, least=1),
@@ -177,7 +208,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         ending=read_law_of(table, "ending", place, None),
         never_up=_never_up(table, place),
         failures=_alternation(table, "up", "down", place, notice_us),
-        owner=_alternation(table, "owner_away", "owner_there", place),
+        owner=_alternation(table, "owner_away", "owner_there", place, notice_us),
         owner_hours=read_hours(table, place),
         trace=trace,
         load=read_change(table, "load", "share", place),
@@ -187,13 +218,19 @@ def read_pool(table: Table, place: Place) -> Machines:
         returns=read_share(table, "returns"),
         detection=detection,
         calls=Calling(table.choice("calls", tuple(Calling), Calling.FREE)),
+        kind=_kind(table),
+        when_full=WhenFull(table.choice("when_full", tuple(WhenFull), WhenFull.WAIT)),
+        whose=read_line(table, "owner", '"alice"'),
+        cpu=read_line(table, "cpu", '"Xeon E5-2650"'),
+        says=_says(table),
     )
     table.finish()
     if nodes and machines.count > nodes:
         message = f"there are {machines.count} machines, but the trace has {nodes} nodes"
         raise table.bad("machines", message, "ask for fewer, or leave it out to have them all")
-    if notice_us is not None and machines.failures is None and departs is None:
-        raise table.bad("notice", "notice without up", "say how long it is up, or when it departs")
+    if notice_us is not None and not machines.may_go:
+        remedy = "say how long it is up, when it departs, or when its owner wants it"
+        raise table.bad("notice", "notice without up", remedy)
     check_pool(table, machines)
     return machines
 
@@ -213,9 +250,9 @@ def _terms(table: Table) -> Pool:
         str(table.path[-1]),
         driver="simulated",
         billing=_billing(table),
-        max=read_count(table, "max", 0),
-        lease_us=table.read("lease", some_time, None) or HOUR_US,
-        silent_after_us=table.read("silent_after", some_time, None) or 60_000_000,
+        max=read_count(table, "max", 0, most=MOST_MACHINES),
+        lease_us=table.read("lease", some_time, None, example='"1h"') or HOUR_US,
+        silent_after_us=_silence_us(table),
         late_results=Late(table.choice("late_results", tuple(Late), Late.ACCEPT)),
         reliable=table.take("reliable", bool) is not False,
         trusted=table.take("trusted", bool) is not False,
@@ -227,7 +264,26 @@ def _detection(table: Table) -> Detection | None:
     """Who says how long a silence is makes it count."""
     told = "silent_after" in table
     given = table.choice("detection", tuple(Detection), Detection.SILENT if told else "")
+    if given and given != Detection.SILENT:
+        check_silence(table, given)
     return Detection(given) if given else None
+
+
+def _kind(table: Table) -> str:
+    written: str | None = table.take("kind", str, example='"Linux-x86_64"')
+    if written == "":
+        raise table.bad("kind", "kind is empty", "name it, or leave it out: the name of the pool")
+    return written or ""
+
+
+def _says(table: Table) -> HostPolicy | None:
+    """In the words of a worker's own file."""
+    if "says" not in table:
+        return None
+    inner = table.table("says", "{ HostRank = 'BOT.Priority' }")
+    found = read_host_policy(inner)
+    inner.finish()
+    return found
 
 
 def _has(table: Table) -> dict[str, int]:
@@ -237,10 +293,19 @@ def _has(table: Table) -> dict[str, int]:
     return {name: amount for name, amount in found.items() if amount} | read_own(table)
 
 
+def _silence_us(table: Table) -> int:
+    return table.read("silent_after", some_time, None, example='"5m"') or 60_000_000
+
+
+def _price(written: Any) -> Price:
+    return price(str(written))
+
+
 def _billing(table: Table) -> Billing:
+    check_priced(table)
     written = table.peek("price")
-    agreed = table.read("price", lambda price_: price(str(price_)), None)
-    unit_us = table.read("unit", some_time, None)
+    agreed = table.read("price", _price, None, example='"0.10 USD/h"')
+    unit_us = table.read("unit", some_time, None, example='"1m"')
     minimum_us = table.read("minimum", duration_us, 0)
     pays = _pays(table, priced=agreed is not None)
     if agreed is None:
@@ -263,7 +328,7 @@ def _pays(table: Table, *, priced: bool) -> Pays:
 
 
 def _type(table: Table, place: Place) -> MachineType:
-    slope = table.read("slope", number, 1.0)
+    slope = table.read("slope", number, 1.0, example="0.5")
     offset = read_law_of(table, "offset", place, Constant(0.0), signed_seconds)
     noise = read_law_of(table, "noise", place, Constant(1.0), number)
     spread = read_law_of(table, "spread", place, Constant(1.0), number)
@@ -272,7 +337,7 @@ def _type(table: Table, place: Place) -> MachineType:
 
 
 def _alternation(
-    table: Table, here: str, away: str, place: Place, notice_us: int | None = None
+    table: Table, here: str, away: str, place: Place, notice_us: int | None
 ) -> Alternation | None:
     first, second = read_law_of(table, here, place, None), read_law_of(table, away, place, None)
     if first is None and second is not None:
@@ -301,27 +366,39 @@ def _bags(table: Table, place: Place) -> list[Tasks]:
     even = table.choice("draw", ("independent", "even"), "independent") == "even"
     failing = _failures(table.table("failing"), place, lots)
     arrivals, files = read_arrivals_of(table, place), read_files(table, place)
-    given = "needs" in table
+    given, seeded = "needs" in table, "seed" in table
     rules = read_rules(table, str(table.path[-1]))
     admit_strategies(rules, table, strategies.admit)
+    if rules["order"] not in ("listed", "shuffled"):
+        message = f"order is {rules['order']!r}, but tasks of a scenario have no parameters"
+        raise table.bad("order", message, 'write order = "shuffled", or leave it out')
     rules["last"] = table.take("last", bool) or False
+    rules["owner"] = table.take("owner", str) or ""
     trial_us = table.read("trial", duration_us, 0)
+    swept = read_parameters(table, place)
     table.finish()
-    if rules["last"] and (not isinstance(arrivals, AtOnce) or any(lot.arrivals for lot in lots)):
+    at_once = isinstance(arrivals, AtOnce) and not any(lot.arrivals for lot in lots)
+    if swept is not None and (rules["last"] or len(lots) > 1 or not at_once):
+        message = "parameters beside last, arrivals or a log of jobs"
+        raise table.bad("parameters", message, "give them to a bag whose tasks are there at once")
+    rules["policy"], columns = seen_by(rules.get("policy"), swept, lots[0].count, table)
+    if rules["last"] and not at_once:
         raise table.bad("last", "last beside arrivals", "its tasks must all be there at once")
     if given and lots[0].cores is not None:
         raise table.bad("needs", "needs beside processors of the jobs", "keep one of them")
+    check_policies(_bag_terms(lots[0], rules, trial_us), table.origin, check_policy, table.path)
     return [
         Tasks(_bag_terms(lot, rules, trial_us), lot.lengths, lot.arrivals or arrivals, submitted,
-              even, failing, files)
+              even, failing, files, rules["order"] == "shuffled" and not seeded, columns)
         for lot in lots
     ]  # fmt: skip
 
 
 def _bag_terms(lot: Lot, rules: dict[str, Any], trial_us: int) -> Terms:
     kept = ("name", "needs", "limits", "retries", "growth", "budget", "deadline_us", "timeout_us",
-            "max_failures", "most_running", "pools", "matching", "replication",
-            "round_us", "last")  # fmt: skip
+            "max_failures", "most_running", "pools", "matching", "replication", "owner",
+            "round_us", "last", "policy", "weight", "tail_below", "tail_stays",
+            "losers_run_on")  # fmt: skip
     found = {key: rules[key] for key in kept if key in rules} | {"trial_us": trial_us}
     if lot.cores is not None:
         found["name"] = f"{rules['name']}-{lot.cores}"
@@ -335,17 +412,23 @@ def _failures(table: Table, place: Place, lots: list[Lot]) -> Failures:
     given = any(isinstance(lot.lengths, Given) for lot in lots)
     if given and "length" in table:
         raise table.bad("length", "the length of each task is given already", "leave it out")
-    known = _known(table) if given else None
+    known = _known(table, lots) if given else None
     failing = Failures(*shares, read_law_of(table, "length", place, None), known)
     table.finish()
     return failing
 
 
-def _known(table: Table) -> tuple[int, ...] | None:
-    """Some may be beyond the tasks there are: `--set bags.sweep.tasks=10`."""
-    listed = table.take("known", list)
+def _known(table: Table, lots: list[Lot]) -> tuple[int, ...] | None:
+    """Some may be beyond the tasks there are only if a flag asks for few of them:
+    `--set bags.sweep.tasks=10`."""
+    listed, there = table.take("known", list), sum(lot.count for lot in lots)
+    fewer = (*table.path[:-1], "tasks") in table.origin.typed
     for task in listed or ():
         if type(task) is not int or task < 0:
             remedy = "write the numbers of tasks, from 0 on: known = [3, 17]"
             raise table.bad("known", f"{task!r} is not the number of a task", remedy)
+        if task >= there and not fewer:
+            tasks = "1 task" if there == 1 else f"{there} tasks"
+            remedy = f"they are counted from 0 to {there - 1}; leave {task} out"
+            raise table.bad("known", f"there is no task {task}, but {tasks}", remedy)
     return None if listed is None else tuple(listed)

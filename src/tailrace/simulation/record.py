@@ -19,12 +19,19 @@ class Record:
         self.done = array("q", [UNKNOWN]) * count
         self.attempts = 0
         self.succeeded = 0
+        self.turnaround_us = 0  # of those that succeeded: from arrival to result, all together
         self.failed = 0
+        self.given_up = array("q")  # the tasks that failed
         self.fates: dict[Outcome, int] = {}  # of those that failed: what ended them
 
     @property
     def settled(self) -> int:
         return self.succeeded + self.failed
+
+    @property
+    def complete(self) -> bool:
+        """Every task has its result."""
+        return self.settled == len(self.done)
 
     def send(self, index: int, now: int) -> None:
         self.attempts += 1
@@ -35,8 +42,10 @@ class Record:
         self.done[index] = now
         if outcome is SUCCEEDED:
             self.succeeded += 1
+            self.turnaround_us += now - self.arrived[index]
         else:
             self.failed += 1
+            self.given_up.append(index)
             self.fates[outcome] = self.fates.get(outcome, 0) + 1
 
     @property
@@ -56,7 +65,3 @@ class Record:
     def waiting_us(self) -> list[int]:
         pairs = zip(self.arrived, self.sent, strict=True)
         return [sent - arrived for arrived, sent in pairs if sent != UNKNOWN]
-
-    def turnaround_us(self) -> list[int]:
-        pairs = zip(self.arrived, self.done, strict=True)
-        return [done - arrived for arrived, done in pairs if done != UNKNOWN]

@@ -49,12 +49,15 @@ class Running:
         return self.half_width <= SETTLED * abs(self.mean)
 
 
-def summary(found: Iterable[Mapping[str, float]]) -> dict[str, Running]:
-    """By figure; one that is missing in a run (a cost that never arose) counts as nothing."""
+def summary(found: Iterable[Mapping[str, float | None]]) -> dict[str, Running]:
+    """By figure; one that is missing in a run (a cost that never arose) counts as nothing, and of
+    one that is not known (None) the run does not count."""
     runs = list(found)
     names = dict.fromkeys(name for one in runs for name in one)
     running = {name: Running() for name in names}
     for one in runs:
         for name, sums in running.items():
-            sums.add(one.get(name, 0.0))
+            value = one.get(name, 0.0)
+            if value is not None:
+                sums.add(value)
     return running

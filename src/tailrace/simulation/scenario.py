@@ -8,8 +8,11 @@ from __future__ import annotations
 from enum import StrEnum
 
 import msgspec
+from msgspec.structs import replace
 
+from tailrace.bag.columns import Columns
 from tailrace.bag.needs import THOUSANDTHS
+from tailrace.bag.policy import HostPolicy
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.quantities import Money
@@ -38,6 +41,13 @@ class Calling(StrEnum):
 
     FREE = "free"  # when it has room: DSiDE
     WORKER = "worker"  # as a real worker does, see `calling`
+
+
+class WhenFull(StrEnum):
+    """What becomes of an attempt that finds no room on its machine."""
+
+    WAIT = "wait"  # behind what the machine has, as with a real worker
+    REJECT = "reject"  # it goes back to the scheduler: DSiDE
 
 
 class Alternation(msgspec.Struct, frozen=True):
@@ -69,7 +79,7 @@ class Machines(msgspec.Struct, frozen=True):
     type: MachineType = REFERENCE
     startup: Law = NO_TIME  # of leases, from wanted to up; without any, from arrived to up
     departs: Law | None = None  # those that come by themselves, from arrived; None: never
-    notice_us: int | None = None  # they are told before they go
+    notice_us: int | None = None  # they are told before they go, but for failures of their site
     ending: Law | None = None  # of one that is given back, until it is gone; None: at once
     never_up: NeverUp | None = None
     failures: Alternation | None = None
@@ -83,6 +93,21 @@ class Machines(msgspec.Struct, frozen=True):
     returns: float = 1.0  # the share of attempts that ever come back
     detection: Detection | None = None  # None: as it is usual, see `detects`
     calls: Calling = Calling.FREE
+    kind: str = ""  # of its hosts, perhaps of other pools too; "": the name of the pool
+    when_full: WhenFull = WhenFull.WAIT
+    whose: str = ""  # the name of their owner
+    cpu: str = ""  # what their processors call themselves
+    says: HostPolicy | None = None  # their owner, of the tasks they take
+
+    @property
+    def rejects(self) -> bool:
+        return self.when_full is WhenFull.REJECT
+
+    @property
+    def may_go(self) -> bool:
+        """For whatever cause of its own: failures of a site come without notice."""
+        causes = (self.failures, self.owner, self.owner_hours, self.trace, self.departs)
+        return any(cause is not None for cause in causes)
 
     @property
     def is_mortal(self) -> bool:
@@ -109,6 +134,17 @@ class Machines(msgspec.Struct, frozen=True):
         slots = min(self.slots, self.cores) if reserved else self.slots
         return {"cores": slots * THOUSANDTHS, **self.has}
 
+    @property
+    def told_terms(self) -> Pool:
+        """With what each machine offers, which the scheduler may know before one has come."""
+        return replace(self.terms, capacity=self.capacity)
+
+    @property
+    def shared_cores(self) -> int | None:
+        """In thousandths, if each machine offers more than it has."""
+        cores = self.cores * THOUSANDTHS
+        return cores if cores < self.capacity["cores"] else None
+
 
 class Failures(msgspec.Struct, frozen=True):
     """Of the tasks themselves, on whatever machine."""
@@ -129,6 +165,8 @@ class Tasks(msgspec.Struct, frozen=True):
     even: bool = False  # lengths are the quantiles of their law, one for each task
     failing: Failures = Failures()
     files: Files = NO_FILES
+    shuffled: bool = False  # in another order for each seed
+    columns: Columns | None = None  # parameters that its policy looks at
 
 
 class Stopping(msgspec.Struct, frozen=True):
@@ -151,6 +189,7 @@ class News(msgspec.Struct, frozen=True):
 
     delay: Law | None = None
     every_us: int = 0  # polled; 0: told at once
+    outage: tuple[int, int] | None = None  # from, to: nothing is heard and nothing decided
 
 
 class Telling(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ import msgspec
 
 from tailrace.bag.tables import meant
 from tailrace.errors import BadInput
+from tailrace.simulation.listed import CLOSING, split
 
 # Tables of tables under names of the user's own: none is made by a typo.
 NAMED = ("pools", "bags", "sites")
@@ -34,7 +35,7 @@ class Setting(msgspec.Struct, frozen=True):
 def one(text: str) -> Setting:
     """Of `--set`."""
     path, value = _parse("--set", text)
-    return Setting(f"--set {text}", path, _value(value), value)
+    return _setting(f"--set {text}", path, value)
 
 
 def variations(texts: Sequence[str]) -> Iterator[tuple[Setting, ...]]:
@@ -47,6 +48,31 @@ def variations(texts: Sequence[str]) -> Iterator[tuple[Setting, ...]]:
     yield from itertools.product(*axes)
 
 
+def check_effects(fixed: Sequence[Setting], varied: Sequence[Setting]) -> None:
+    """None of these is undone by one that is varied, in the order in which they change a table."""
+    before = list(fixed)
+    for later in varied:
+        for one in before:
+            if _undoes(later, one):
+                message = f"{one.flag} would have no effect beside {later.flag}"
+                raise BadInput(message, remedy="keep one of them")
+        before.append(later)
+
+
+def _undoes(later: Setting, one: Setting) -> bool:
+    """It changes the same value, the table that this one is in, or what this one says of it."""
+    if one.path[: len(later.path)] == later.path:
+        return True
+    if later.path[: len(one.path)] != one.path:
+        return False
+    inner = one.value
+    for step in later.path[len(one.path) :]:
+        if not isinstance(inner, dict) or step not in inner:
+            return False
+        inner = inner[step]
+    return True
+
+
 def changed(data: dict[str, Any], settings: Sequence[Setting]) -> dict[str, Any]:
     """Another table with these values; the first stays as it is."""
     new = deepcopy(data)
@@ -57,12 +83,35 @@ def changed(data: dict[str, Any], settings: Sequence[Setting]) -> dict[str, Any]
 
 def _axis(text: str) -> list[Setting]:
     path, values = _parse("--vary", text)
-    flag = f"--vary {text}"
-    axis = [Setting(flag, path, value, shown) for value, shown in _values(values)]
-    for shown, count in Counter(setting.shown for setting in axis).items():
-        if count > 1:
-            raise BadInput(f"{flag}: {shown} is there twice", remedy="write each value once")
-    return axis
+    flag, parts = f"--vary {text}", split(values)
+    if not all(parts):
+        remedy = "write each value once, with a comma between two; a text that is empty is ''"
+        message = f"{flag}: value {parts.index('') + 1} of {len(parts)} is empty"
+        raise BadInput(message, remedy=remedy)
+    axis = [_setting(flag, path, part) for part in parts]
+    for at, setting in enumerate(axis):
+        if setting.value in [other.value for other in axis[:at]]:
+            message = f"{flag}: {setting.shown} is there twice"
+            raise BadInput(message, remedy="write each value once")
+    if _told_apart(axis):
+        return axis
+    whole = zip(axis, parts, strict=True)
+    return [msgspec.structs.replace(setting, shown=text) for setting, text in whole]
+
+
+def _told_apart(axis: list[Setting]) -> bool:
+    """By their values alone, as laws are by their names: else tables are shown whole."""
+    tables = [one.value for one in axis if isinstance(one.value, dict) and "law" not in one.value]
+    keys = [list(table) for table in tables]
+    return len(Counter(one.shown for one in axis)) == len(axis) and keys[1:] == keys[:-1]
+
+
+def _setting(flag: str, path: tuple[str, ...], text: str) -> Setting:
+    value, opens = _value(text), text[0] in CLOSING
+    if opens and value == text:
+        remedy = "as in TOML: each bracket and quote is closed, and texts inside stand in quotes"
+        raise BadInput(f"{flag}: {text} is not a whole value", remedy=remedy)
+    return Setting(flag, path, value, (opens and _shown(value)) or text)
 
 
 def _parse(flag: str, text: str) -> tuple[tuple[str, ...], str]:
@@ -76,15 +125,19 @@ def _parse(flag: str, text: str) -> tuple[tuple[str, ...], str]:
 
 def _path(key: str) -> tuple[str, ...]:
     """As in TOML, where a name that has a dot in it stands in quotes; others need none."""
-    try:
-        found: Any = tomllib.loads(f"{key} = 0")
-    except tomllib.TOMLDecodeError:
-        return tuple(step.strip() for step in key.split("."))
-    path: list[str] = []
-    while isinstance(found, dict):
+    found, path = _loaded(f"{key} = 0"), list[str]()
+    while isinstance(found, dict) and len(found) == 1:
         ((name, found),) = found.items()
         path.append(name)
-    return tuple(path)
+    return tuple(path) if found == 0 else tuple(step.strip() for step in key.split("."))
+
+
+def _loaded(text: str) -> Any:
+    """None if it is no TOML, also for numbers and nestings beyond what Python reads."""
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        return None
 
 
 def quoted(name: str) -> str:
@@ -93,19 +146,8 @@ def quoted(name: str) -> str:
 
 def _value(text: str) -> Any:
     """As in TOML; what is no TOML value is a text."""
-    try:
-        return tomllib.loads(f"x = {text}", parse_float=Decimal)["x"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _values(text: str) -> list[tuple[Any, str]]:
-    """Between commas. Those of a TOML table or list belong to it, if all are TOML values."""
-    parts = [part.strip() for part in text.split(",")]
-    whole = _value(f"[{text}]")
-    if isinstance(whole, list) and len(whole) != len(parts):
-        return [(value, _shown(value)) for value in whole]
-    return [(_value(part), part) for part in parts if part]
+    found = _loaded(f"x = {text}")
+    return text if found is None or list(found) != ["x"] else found["x"]
 
 
 def _shown(value: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tailrace.bag.needs import THOUSANDTHS
-from tailrace.simulation.engine import Engine, Handle, Rank
+from tailrace.simulation.engine import NEVER, Engine, Handle, Rank
 from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.usage import Usage
 
@@ -19,7 +19,7 @@ RESULT, RUNNING, ENDED = int(Rank.RESULT), Stage.RUNNING, Stage.ENDED  # looked 
 class SingleMachine:
     __slots__ = (
         "_busy_us", "_dropped", "_due", "_ended", "_engine", "_failures", "_full_us", "_job",
-        "_lost", "_on_end", "_rejected", "_runs_from", "_since", "_up_from", "_up_us", "_work_done",
+        "_lost", "_on_end", "_runs_from", "_since", "_up_from", "_up_us", "_work_done",
         "_work_lost", "speed", "tag", "up",
     )  # fmt: skip
 
@@ -42,7 +42,7 @@ class SingleMachine:
         self._since = self._runs_from = 0  # its slot was taken, its work begins
         self._up_from = engine.now
         self._up_us = self._busy_us = self._full_us = 0
-        self._failures = self._ended = self._lost = self._dropped = self._rejected = 0
+        self._failures = self._ended = self._lost = self._dropped = 0
         self._work_done = self._work_lost = 0.0
 
     @property
@@ -56,23 +56,35 @@ class SingleMachine:
     def jobs(self) -> tuple[Job, ...]:
         return () if self._job is None else (self._job,)
 
-    def start(self, job: Job, delay_us: int = 0) -> bool:
-        """As that of `Machine`."""
-        if self.take(job, delay_us):
-            return True
-        self._rejected += 1
-        return False
-
-    def take(self, job: Job, delay_us: int = 0) -> bool:
+    def start(self, job: Job) -> bool:
+        """As that of `Machine`; both steps in one, since it is called for every job."""
         if self._job is not None or not self.up:
             return False
         engine, saved = self._engine, job.saved
         self._job, job.stage, job.done = job, RUNNING, saved
-        self._since = now = engine.now
-        self._runs_from = begins = now + delay_us
-        ends = begins + int((job.work - saved) / self.speed + 0.5)
+        self._since = self._runs_from = now = engine.now
+        ends = now + int((job.work - saved) / self.speed + 0.5)
         self._due = engine.put(ends, RESULT, self._end, job)
         return True
+
+    def reserve(self, job: Job) -> bool:
+        """As that of `Machine`."""
+        if not self.has_room(job):
+            return False
+        self._job, job.stage, job.done = job, Stage.RESERVED, job.saved
+        self._since, self._runs_from, self._due = self._engine.now, NEVER, 0
+        return True
+
+    def launch(self, job: Job) -> None:
+        """As that of `Machine`."""
+        job.stage = RUNNING
+        self._runs_from = now = self._engine.now
+        ends = now + int((job.work - job.saved) / self.speed + 0.5)
+        self._due = self._engine.put(ends, RESULT, self._end, job)
+
+    def hang(self, job: Job) -> None:
+        """As that of `Machine`."""
+        job.stage, self._runs_from = Stage.HANGING, self._engine.now
 
     def _end(self, job: Job) -> None:
         self._job = None
@@ -85,10 +97,13 @@ class SingleMachine:
         on_end(job)
 
     def progress(self, job: Job) -> float:
-        if job is not self._job:
+        if job.stage is not RUNNING:
             return job.done
-        ran_us = max(self._engine.now - self._runs_from, 0)
-        return min(job.saved + ran_us * self.speed, job.work)
+        return min(job.saved + (self._engine.now - self._runs_from) * self.speed, job.work)
+
+    def keeps(self, job: Job, goes_us: int, on_kept: Callable[[Job], object]) -> bool:
+        """As that of `Machine`."""
+        return False
 
     def drop(self, job: Job) -> float:
         if job is not self._job:
@@ -111,11 +126,16 @@ class SingleMachine:
         self.up = False
         return [] if job is None else [job]
 
+    def discount(self, job: Job) -> None:
+        """As that of `Machine`."""
+        self._work_lost += job.done - job.saved
+        job.done = job.saved
+
     def waste(self, job: Job) -> None:
         """As that of `Machine`."""
         self._ended -= 1
         self._lost += 1
-        self._work_lost += job.work - job.saved
+        self.discount(job)
 
     def come(self) -> None:
         if not self.up:
@@ -145,5 +165,4 @@ class SingleMachine:
         at_hand = 0.0 if job is None else self.progress(job) - job.saved
         up_us = self._up_us + (now - self._up_from if self.up else 0)
         return Usage(up_us, self._failures, busy_us, full_us, self._work_done + at_hand,
-                     self._work_lost, self._ended, self._lost, self._dropped,
-                     self._rejected)  # fmt: skip
+                     self._work_lost, self._ended, self._lost, self._dropped)  # fmt: skip

@@ -108,6 +108,10 @@ def read_network(table: Table, place: Place) -> Network:
     wan, links = read_link(inner, "wan"), _links(inner, names)
     storage = _storage(inner, names)
     inner.finish()
+    if wan is not None and len(sites) < 2:
+        remedy = "leave wan out; or add [sites.NAME], and say of the pools where they stand"
+        there = "one site" if sites else "no site"
+        raise inner.bad("wan", f"network.wan would have no effect: there is {there}", remedy)
     return Network(sites, wan, links, storage)
 
 
@@ -121,12 +125,16 @@ def _named(tables: Table) -> Iterator[tuple[str, dict[str, Any]]]:
 def _site(table: Table, name: str, place: Place) -> Site:
     lan = read_link(table, "lan")
     up, down = (read_law_of(table, key, place, None) for key in ("up", "down"))
-    share = read_share(table, "share")
+    shared, share = "share" in table, read_share(table, "share")
     table.finish()
     if (up is None) != (down is None):
         given, lacking = ("down", "up") if up is None else ("up", "down")
         raise table.bad(given, f"{given} without {lacking}", f"give {lacking}, too")
     if up is None:
+        if shared:
+            remedy = "leave share out; or say when the site fails: up and down"
+            raise table.bad("share", f"{table.label('share')} would have no effect: "
+                            "the site never fails", remedy)  # fmt: skip
         return Site(name, lan)
     check_turns(table, "up", "down", up, down)
     return Site(name, lan, SiteOutages(up, down, share))
@@ -142,7 +150,7 @@ def read_link(table: Table, key: str) -> LinkTerms | None:
 
 
 def _link(table: Table) -> LinkTerms:
-    rate = table.read("rate", bytes_per_s, 0.0)
+    rate = table.read("rate", bytes_per_s, 0.0, example='"1 Gbit/s"')
     if not rate:
         raise table.origin.bad(table.path, "the link has no rate", f"a link is {LINK}")
     return LinkTerms(rate, table.read("latency", duration_us, 0))

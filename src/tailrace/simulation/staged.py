@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
+from tailrace.bag.needs import Amounts
 from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.files import Saving
 from tailrace.simulation.flow import Transfer
@@ -18,11 +18,12 @@ from tailrace.simulation.host import Sent, SimulatedHost
 from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.luggage import Luggage
 from tailrace.simulation.machine import Arrived, Machine, OnEnd
+from tailrace.simulation.sharing import Sharing
 from tailrace.simulation.transport import Transport
 
 
 class StagedMachine(Machine):
-    __slots__ = ("_bags", "_deliver", "_journeys", "_on_freed", "_refuse", "_transport")
+    __slots__ = ("_bags", "_deliver", "_journeys", "_leaving", "_on_freed", "_refuse", "_transport")
 
     def __init__(
         self,
@@ -32,28 +33,35 @@ class StagedMachine(Machine):
         on_refused: OnEnd,
         transport: Transport,
         bags: Sequence[Luggage],
-        **facts: Any,
+        *,
+        speed: float,
+        slots: int,
+        sharing: Sharing,
+        has: Amounts | None,
+        up: bool,
+        tag: object,
     ) -> None:
         """`on_freed`: it has room again, while an output is still on its way; `on_refused`: there
         was no room for the output."""
-        super().__init__(engine, self._worked, **facts)
+        super().__init__(
+            engine, self._worked, speed=speed, slots=slots, sharing=sharing, has=has, up=up, tag=tag
+        )
         self._deliver, self._on_freed, self._refuse = on_end, on_freed, on_refused
         self._transport, self._bags = transport, bags
         self._journeys: dict[Job, dict[Transfer, None]] = {}
+        self._leaving: dict[Job, OnEnd] = {}  # when all that each has done is saved, call this
 
     # before
 
-    def start(self, job: Job, delay_us: int = 0) -> bool:
+    def launch(self, job: Job) -> None:
         luggage = self._luggage(job)
         luggage.resume(job)
-        if not self.reserve(job):
-            return False
+        job.done = job.begun = job.saved  # it may be more than when the slot was reserved
         size = luggage.input(job.tag.index)
         if size:
             self._travel(job, partial(self._transport.bring, size), self._prepare)
         else:
             self._prepare(job)
-        return True
 
     def _prepare(self, job: Job) -> None:
         recovery_us = self._luggage(job).recovery_us(job)
@@ -81,15 +89,45 @@ class StagedMachine(Machine):
         job, epoch, saving = what
         if job.epoch != epoch:
             return
+        self._save_now(job, saving)
+        self._await_save(job, saving, saving.pause_us + saving.every_us)
+
+    def _save_now(self, job: Job, saving: Saving) -> None:
         travel = partial(self._carry, saving.size) if saving.size else None
         self.save(job, saving.pause_us, saving.latency_us, on_saved=self._saved, travel=travel)
-        self._await_save(job, saving, saving.pause_us + saving.every_us)
 
     def _carry(self, size: int, job: Job, arrived: Arrived) -> None:
         self._travel(job, partial(self._transport.fetch, size), arrived)
 
     def _saved(self, job: Job) -> None:
         self._luggage(job).save(job, self._transport.storage)
+        on_kept = self._leaving.get(job)
+        if on_kept is not None and job.saved >= job.done:  # and not an older one, that came late
+            on_kept(job)
+
+    # before the machine goes
+
+    def keeps(self, job: Job, goes_us: int, on_kept: OnEnd) -> bool:
+        """An output goes on travelling. What runs is saved, if that can be done in time, and stands
+        still from then on: nothing that it does would be kept. If not, it works till the end."""
+        if job.stage is Stage.SENDING:
+            return True
+        saving = self._luggage(job).saving
+        if job.stage not in (Stage.RUNNING, Stage.SAVING) or saving is None or not saving.at_notice:
+            return False
+        if self._engine.now + saving.pause_us + self._way_us(saving) <= goes_us:
+            self._leaving[job] = on_kept
+            self._save_now(job, saving)  # one that is just being written does as well
+        return True
+
+    def _way_us(self, saving: Saving) -> int:
+        """Of a checkpoint, at least: others may be on the same links."""
+        if not saving.size:
+            return saving.latency_us
+        return self._transport.least_us(saving.size, self._host.name)
+
+    def _goes_on(self, job: Job) -> bool:
+        return job not in self._leaving
 
     # after
 
@@ -104,7 +142,7 @@ class StagedMachine(Machine):
             self._travel(job, partial(self._transport.fetch, size), self._arrived)
             self._on_freed(self._host)
         else:
-            self._book.work_lost += job.done - job.saved
+            self.discount(job)
             self._refuse(job)
 
     def _arrived(self, job: Job) -> None:
@@ -150,6 +188,7 @@ class StagedMachine(Machine):
             self._host.lend(self._luggage(job).needs, -1)
             self._transport.storage.remove(self._luggage(job).output(job.tag.index))
         self._call_off(job)
+        self._leaving.pop(job, None)
         return super()._remove(job, stage)
 
     def _finish(self, job: Job) -> None:

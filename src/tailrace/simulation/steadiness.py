@@ -40,8 +40,7 @@ class Growth(msgspec.Struct, frozen=True):
 def halves(records: Iterable[Record], end_us: int) -> Halves | None:
     """None where too few tasks arrive one after the other: a bag that is there at once has no
     steady state to look for. What was never sent has waited until the end."""
-    found = (_waiting(record, end_us) for record in records)
-    pairs = [pair for pair in found if len(pair[0]) and pair[0].min() < pair[0].max()]
+    pairs = [_waiting(record, end_us) for record in records if _comes_in_turn(record)]
     if not pairs:
         return None
     arrived, waited = (np.concatenate(column) for column in zip(*pairs, strict=True))
@@ -66,9 +65,15 @@ def growth(found: Sequence[Halves | None]) -> Growth | None:
     return Growth(earlier.mean, later.mean, grows)
 
 
+def _comes_in_turn(record: Record) -> bool:
+    """Its tasks, in their order."""
+    count = record.submitted
+    return count > 0 and record.arrived[0] < record.arrived[count - 1]
+
+
 def _waiting(record: Record, end_us: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Of each task that came: when, and how long it waited."""
-    arrived, sent = np.array(record.arrived), np.array(record.sent)
+    arrived, sent = (np.frombuffer(one, np.int64) for one in (record.arrived, record.sent))
     there = arrived != UNKNOWN
     until = np.where(sent == UNKNOWN, end_us, sent)
     return arrived[there], (until - arrived)[there]

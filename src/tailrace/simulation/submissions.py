@@ -6,7 +6,9 @@ from array import array
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
+from tailrace.bag.terms import Terms
 from tailrace.scheduler.events import BagSubmitted, TasksArrived
 from tailrace.scheduler.strategies import matching
 from tailrace.simulation.draws import Streams, microseconds
@@ -14,6 +16,7 @@ from tailrace.simulation.engine import Engine, Rank
 from tailrace.simulation.failing import task_lengths
 from tailrace.simulation.record import Record
 from tailrace.simulation.scenario import Scenario, Tasks
+from tailrace.simulation.seeds import seed_of
 from tailrace.simulation.telling import Teller
 from tailrace.simulation.workload import Workload
 
@@ -44,8 +47,10 @@ class Submissions:
         works = {}
         for name in types:
             with np.errstate(over="ignore"):  # a long task with a large factor
-                us = np.maximum(microseconds(workload.seconds(name)), 1)
-            works[name] = array("q", us.tobytes())
+                us = microseconds(workload.seconds(name))
+            np.maximum(us, 1, out=us)
+            works[name] = array("q")
+            works[name].frombytes(us.data.cast("B"))
         return works
 
     def _submit(self, bag: int) -> None:
@@ -57,9 +62,18 @@ class Submissions:
             record.arrived[arrived] = due
             arrived += 1
         some = None if arrived == count else arrived
-        self._teller.tell(BagSubmitted(bag, tasks.terms, self._order(bag), some))
+        order, columns = self._order(bag), tasks.columns
+        self._teller.tell(BagSubmitted(bag, self._terms(bag), order, some, columns=columns))
         if arrived < count:
             self._engine.put(due, Rank.ARRIVAL, self._arrive, (bag, arrived, now, times))
+
+    def _terms(self, bag: int) -> Terms:
+        """Shuffled anew for each seed of the run, unless the bag has one of its own."""
+        tasks = self._scenario.bags[bag - 1]
+        if not tasks.shuffled:
+            return tasks.terms
+        seed = seed_of(self._streams.below("bag", bag).stream("order"))
+        return replace(tasks.terms, order_seed=seed)
 
     def _order(self, bag: int) -> bytes | None:
         """Longest or shortest first, where the matching asks for that."""

@@ -17,6 +17,7 @@ from tailrace.errors import BadInput
 from tailrace.quantities import SECOND
 from tailrace.simulation.archived import read_archived
 from tailrace.simulation.laws import Floats
+from tailrace.simulation.laws.extent import LONGEST_S
 
 FIELDS = (
     "job",
@@ -39,6 +40,7 @@ FIELDS = (
     "think",
 )
 _COLUMN = {name: number for number, name in enumerate(FIELDS)}
+_TIMES = ("submit", "run")
 _MOST = 1e15  # beyond it a float no longer counts in ones
 
 
@@ -47,6 +49,10 @@ class Swf(msgspec.Struct, frozen=True, eq=False):
 
     def column(self, name: str) -> Floats:
         return self.rows[:, _COLUMN[name]]
+
+    def jobs(self) -> list[int]:
+        """The numbers that the log gives them."""
+        return [int(job) for job in self.column("job")]
 
     def submit_us(self) -> NDArray[np.int64]:
         """Submit times from the log's beginning."""
@@ -94,6 +100,10 @@ def _row(cells: list[str], shown: str, line: int) -> list[float]:
         raise _not_a_number(cells, shown, line) from None
     if not all(-_MOST < value < _MOST for value in row):
         raise _not_a_number(cells, shown, line)
+    for name in _TIMES:
+        if row[_COLUMN[name]] > LONGEST_S:
+            message = f"{name} is {cells[_COLUMN[name]]}, beyond all time (146,000 years)"
+            raise BadInput(message, file=shown, line=line, remedy="it is in seconds; mend the line")
     return row
 
 

@@ -12,6 +12,7 @@ from tailrace.scheduler.events import AnyEvent, LeaseChanged, Tick
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import NEVER, Engine, Rank
 from tailrace.simulation.host import SimulatedHost
+from tailrace.simulation.polling import Unread
 from tailrace.simulation.scenario import News
 
 Watch = Callable[[AnyEvent, list[Any], int], None]
@@ -33,23 +34,39 @@ class Teller:
         self._every_us = news.every_us
         self._delay = streams.stream("news").durations(news.delay) if news.delay else None
         self._heard_us: dict[str | int, int] = {}  # the latest news under way, by machine
-        self._unread: list[AnyEvent] = []  # until they are polled
+        self._unread = Unread()
         self._soon: deque[AnyEvent] = deque()  # caused by what is being done now
         self._handling = False
         self._alarm_us = NEVER
-        self.is_late = news.delay is not None or bool(news.every_us)
+        self._always_late = news.delay is not None or bool(news.every_us)
+        self._outage = news.outage
+        self._cut_off_until_us = NEVER  # until it is over
         self.on_told: Callable[[AnyEvent], None] | None = None  # of what was on its way
         self.report: Report = self._way()  # of what happens on a machine
 
     def _way(self) -> Report:
         if self._delay is not None:
             return self._tell_later
+        if self._outage is not None:
+            return self._tell_when_joined
         return self._unread_until_polled if self._every_us else self.tell
+
+    @property
+    def is_late(self) -> bool:
+        """What is reported now is heard later."""
+        return self._always_late or self._is_cut_off()
+
+    def _is_cut_off(self) -> bool:
+        if self._outage is None:
+            return False
+        return self._outage[0] <= self._engine.now < self._cut_off_until_us
 
     def begin(self) -> None:
         """After all that comes at the beginning has been put."""
         if self._every_us:
             self._engine.put(self._every_us, Rank.WATCH, self._poll)
+        if self._outage is not None:
+            self._engine.put(self._outage[1], Rank.WATCH, self._join)
 
     def watch(self, watch: Watch) -> None:
         """From now on it sees each event with its decisions: a trace."""
@@ -77,14 +94,25 @@ class Teller:
         self._heard_us[whose] = due
         self._engine.put(due, Rank.ARRIVAL, self._tell_at_last, event)
 
+    def _tell_when_joined(self, event: AnyEvent, then: AnyEvent | None = None, /) -> None:
+        """In an outage machines go on, and tell when it is over what came of it."""
+        if self._is_cut_off():
+            self._unread_until_polled(event, then)
+        else:
+            self.tell(event, then)
+
+    def _join(self, _: object) -> None:
+        self._cut_off_until_us = 0
+        for event in self._unread.read():
+            self._tell_at_last(event)
+
     def _unread_until_polled(self, event: AnyEvent, then: AnyEvent | None = None, /) -> None:
-        self._unread.append(event)
+        self._unread.add(event)
         if then is not None:
-            self._unread.append(then)
+            self._unread.add(then)
 
     def _poll(self, _: object) -> None:
-        unread, self._unread = self._unread, []
-        for event in unread:
+        for event in self._unread.read():
             self._tell_at_last(event)
         if not self._engine.only_looks_on():
             self._engine.put(self._engine.now + self._every_us, Rank.WATCH, self._poll)
@@ -127,7 +155,7 @@ class Teller:
 
     def _set_alarm(self, alarm: int) -> None:
         self._alarm_us = alarm
-        self._engine.put(max(alarm, self._engine.now), Rank.TIMEOUT, self._ring, alarm)
+        self._engine.put(max(alarm, self._engine.now), Rank.ALARM, self._ring, alarm)
 
     def _offer_the_rest(self) -> None:
         """A host that was sent something, and has room for more, asks again."""
@@ -139,6 +167,9 @@ class Teller:
     def _ring(self, alarm: int) -> None:
         """A later alarm was overtaken by an earlier one, or is not needed any more."""
         if alarm != self._alarm_us:
+            return
+        if self._outage is not None and self._is_cut_off():
+            self._engine.put(self._outage[1], Rank.ALARM, self._ring, alarm)
             return
         self._alarm_us = NEVER
         if self._timers.next_us <= self._engine.now:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil, inf
 from typing import Any
 
+from tailrace.quantities import SECOND
 from tailrace.simulation.engine import Engine
 from tailrace.simulation.flow import Transfer
 from tailrace.simulation.network import Link, Reach, Traffic
@@ -38,6 +40,12 @@ class Transport:
 
     def fetch(self, size: float, host: str, then: Callable[[Any], object]) -> Transfer:
         return self._traffic.send(size, self._topology.route(host, STORAGE), then)
+
+    def least_us(self, size: float, host: str) -> int:
+        """So long a transfer takes that has the links to itself."""
+        route = self._topology.route(host, STORAGE)
+        slowest = min((link.bytes_per_s for link in route.links), default=inf)
+        return route.latency_us + ceil(size / slowest * SECOND)
 
     def cancel(self, transfer: Transfer) -> None:
         self._traffic.cancel(transfer)

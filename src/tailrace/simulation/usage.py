@@ -13,11 +13,10 @@ class Usage(NamedTuple):
     busy_us: int = 0  # at least one job runs or writes its checkpoint
     full_us: int = 0  # it has no room for another
     work_done: float = 0.0  # all of it, in reference-µs: what was lost afterwards too
-    work_lost: float = 0.0  # by failures and drops, since the latest available checkpoint
+    work_lost: float = 0.0  # of it, what was of no use: no checkpoint or result stands on it
     ended: int = 0  # jobs whose work was done to its end
     lost: int = 0  # jobs lost with the machine
     dropped: int = 0
-    rejected: int = 0  # jobs that found no room
     saves: int = 0  # checkpoints written
 
     @property
@@ -51,17 +50,17 @@ class Book:
     """The running counts behind a `Usage`."""
 
     __slots__ = (
-        "busy", "dropped", "ended", "failures", "full", "lost", "rejected", "saves", "up",
+        "busy", "dropped", "ended", "failures", "full", "lost", "saves", "up",
         "work_done", "work_lost",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.up, self.busy, self.full = Meter(), Meter(), Meter()
-        self.failures = self.ended = self.lost = self.dropped = self.rejected = self.saves = 0
+        self.failures = self.ended = self.lost = self.dropped = self.saves = 0
         self.work_done = self.work_lost = 0.0
 
     def usage(self, now: int) -> Usage:
         times = (meter.total(now) for meter in (self.up, self.busy, self.full))
         up_us, busy_us, full_us = times
         return Usage(up_us, self.failures, busy_us, full_us, self.work_done, self.work_lost,
-                     self.ended, self.lost, self.dropped, self.rejected, self.saves)  # fmt: skip
+                     self.ended, self.lost, self.dropped, self.saves)  # fmt: skip

@@ -33,7 +33,7 @@ class WorkClock(Generic[T]):
     def __init__(self, now: int = 0, numbers: Iterator[int] | None = None) -> None:
         self.rate = 0.0  # per µs
         self._shows = 0.0
-        self._since: float = now
+        self._since = float(now)
         self._heap: list[tuple[float, int, T]] = []
         self._numbers = numbers or count(1)
         self._void = 0
@@ -103,4 +103,4 @@ class WorkClock(Generic[T]):
     def reset(self, now: int) -> None:
         """None is on it: begin at zero again, since a small number keeps more digits."""
         self._heap.clear()
-        self._void, self._shows, self._since, self.rate = 0, 0.0, now, 0.0
+        self._void, self._shows, self._since, self.rate = 0, 0.0, float(now), 0.0

@@ -6,6 +6,7 @@ scheduler decides is done to the machines. There is no scheduling here.
 
 from __future__ import annotations
 
+from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import (
     Acquire,
@@ -31,6 +32,7 @@ from tailrace.simulation.network import Link
 from tailrace.simulation.patience import END_OF_TIME, LOOK, Patience
 from tailrace.simulation.population import Population
 from tailrace.simulation.scenario import Machines, Scenario
+from tailrace.simulation.seeds import seed_of
 from tailrace.simulation.storage import Storage
 from tailrace.simulation.submissions import Submissions
 from tailrace.simulation.telling import Teller, Watch
@@ -65,10 +67,11 @@ class World:
         self._bounds = Bounds(stop, self.engine, self.scheduler.state) if asked else None
         self.given_up = ""  # why the run ended without any prospect
         self._between = between(scenario.events, book)
-        self._furnish(Streams(seed, self._between))
+        streams = Streams(seed, self._between)
+        self._furnish(streams)
         if watch is not None:
             self._teller.watch(watch)
-        self._begin()
+        self._begin(seed_of(streams.stream("scheduler", "seed")))
 
     def _furnish(self, streams: Streams) -> None:
         scenario, engine = self.scenario, self.engine
@@ -100,9 +103,10 @@ class World:
             StopBag: self._rest,
         }
 
-    def _begin(self) -> None:
+    def _begin(self, seed: int) -> None:
         pools = self.scenario.pools
-        self._teller.tell(Restarted(0, tuple(machines.terms for machines in pools)))
+        terms = tuple(machines.told_terms for machines in pools)
+        self._teller.tell(Restarted(seed, terms, stores=False))
         self._submissions.begin()
         for machines in pools:
             self._population.begin(machines)
@@ -111,7 +115,8 @@ class World:
     def _settle(self, end: Settle) -> None:
         self.records[end.bag - 1].settle(end.index, self.engine.now, end.outcome)
         if self._luggage:
-            self._luggage[end.bag - 1].forget(end.index, self._transport.storage)
+            winner = end.attempt if end.outcome is Outcome.SUCCEEDED else None
+            self._luggage[end.bag - 1].settle(end.index, winner, self._transport.storage)
         self._left -= 1
         if not self._left:
             self._end()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import accumulate, chain, repeat
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain, pairwise, repeat
 
 import msgspec
 import numpy as np
@@ -32,12 +32,18 @@ class AtOnce(Arrivals, frozen=True):
 
 
 class Listed(Arrivals, frozen=True):
-    """Times that were recorded; ends with the last of them."""
+    """Times that were recorded, task by task; ends with the last of them."""
 
     at_us: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        """They are not sorted here: it would part each from the task that it belongs to."""
+        at = earlier_at(self.at_us)
+        if at is not None:
+            raise ValueError(f"time {at + 1} is earlier than time {at}")
+
     def times(self, stream: Stream) -> Iterator[int]:
-        return iter(sorted(self.at_us))
+        return iter(self.at_us)
 
 
 class Renewal(Arrivals, frozen=True):
@@ -89,6 +95,11 @@ class Daily(Arrivals, frozen=True):
         clock = cycle.clock(cycle.elapsed(np.array([start]))[0] + elapsed)
         times: list[int] = microseconds(clock - start).tolist()
         return times
+
+
+def earlier_at(times: Sequence[int]) -> int | None:
+    """Where the first stands that is earlier than the one before it."""
+    return next((at for at, (one, next_) in enumerate(pairwise(times), 1) if next_ < one), None)
 
 
 def poisson(mean_gap_s: float) -> Renewal:

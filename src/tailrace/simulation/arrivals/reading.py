@@ -8,7 +8,7 @@ from typing import Any
 
 from tailrace.bag.tables import Table, label, listing, meant, near
 from tailrace.errors import BadInput
-from tailrace.quantities import duration_us
+from tailrace.quantities import duration_us, show_duration
 from tailrace.simulation.arrivals.lublin import KINDS, lublin
 from tailrace.simulation.arrivals.process import (
     Arrivals,
@@ -17,11 +17,12 @@ from tailrace.simulation.arrivals.process import (
     Listed,
     Renewal,
     daily,
+    earlier_at,
     poisson,
     uniform,
     with_night,
 )
-from tailrace.simulation.laws import Law
+from tailrace.simulation.laws import Constant, Law
 from tailrace.simulation.laws.extent import check_extent
 from tailrace.simulation.laws.reading import Place, above, number, per_second, read_law, seconds
 
@@ -84,7 +85,11 @@ def _gaps(table: Table, place: Place) -> Arrivals:
 
 
 def _batches(table: Table, place: Place) -> Arrivals:
-    return Batches(_law(table, "size", place, number), _law(table, "gap", place, seconds))
+    sizes, gaps = _law(table, "size", place, number), _law(table, "gap", place, seconds)
+    if isinstance(sizes, Constant) and sizes.mean() < 1:
+        message = f"batches of {sizes.mean():g}, but at least one comes each time"
+        raise place.at("size").bad(message, "give a size of 1 or more")
+    return Batches(sizes, gaps)
 
 
 def _law(table: Table, key: str, place: Place, unit: Callable[[Any], float]) -> Law:
@@ -125,13 +130,34 @@ def _listed(table: Table, place: Place) -> Arrivals:
     if file is not None:
         return _from_file(str(file), place)
     with place.origin.at(*place.path, "times"):
-        return Listed(tuple(duration_us(time) for time in times))
+        return Listed(_in_order([duration_us(time) for time in times]))
+
+
+def _in_order(times: list[int]) -> tuple[int, ...]:
+    """The n-th is that of the n-th task, whose length may be listed as well."""
+    at = earlier_at(times)
+    if at is not None:
+        now, before = show_duration(times[at]), show_duration(times[at - 1])
+        message = f"time {at + 1} of {len(times)} is {now}, earlier than {before} before it"
+        raise BadInput(message, remedy="list the tasks as they come, each length with its time")
+    return tuple(times)
 
 
 def _from_file(file: str, place: Place) -> Arrivals:
     from tailrace.simulation.swf import read_swf
 
-    return Listed(tuple(read_swf(place.folder / file, file).submit_us().tolist()))
+    log = read_swf(place.folder / file, file)
+    times = log.submit_us().tolist()
+    unknown = [job for job, at in zip(log.jobs(), times, strict=True) if at < 0]
+    at = earlier_at(times)
+    if unknown:
+        remedy = 'give it one, or take the job out; jobs = "…" instead leaves such jobs out'
+        raise BadInput(f"job {unknown[0]} has no submit time", file=file, remedy=remedy)
+    if at is not None:
+        message = f"job {log.jobs()[at]} comes after one that was submitted later"
+        remedy = 'sort the lines by their second field, or take jobs = "…", which keeps jobs whole'
+        raise BadInput(message, file=file, remedy=remedy)
+    return Listed(tuple(times))
 
 
 def _needed(table: Table, key: str, reads: Callable[[Any], float]) -> float:

@@ -9,6 +9,8 @@ import numpy as np
 from tailrace.simulation.laws import gammatable, special
 from tailrace.simulation.laws.law import Floats, Law, above_zero, finite
 
+LAST_BELOW_ONE = math.nextafter(1.0, 0.0)
+
 
 class Constant(Law, frozen=True):
     value: float
@@ -127,7 +129,7 @@ class Gamma(Law, frozen=True):
         return self.scale * np.asarray(special.gammaincinv(self.shape, u))
 
     def draw(self, u: Floats) -> Floats:
-        if self.shape < gammatable.LEAST_SHAPE:
+        if not gammatable.LEAST_SHAPE <= self.shape <= gammatable.LARGEST_SHAPE:
             return self.quantile(u)
         return self.scale * gammatable.quantiles(self.shape, u)
 
@@ -179,7 +181,8 @@ class Normal(Law, frozen=True):
     def _standard(self, u: Floats) -> Floats:
         """By the tail that is the smaller one at the cut, where a float has digits to spare."""
         if self._cut() < 0:
-            return np.asarray(special.ndtri(self._lost() + u * self._kept()))
+            share = self._lost() + u * self._kept()  # may round to 1, where there is no quantile
+            return np.asarray(special.ndtri(np.minimum(share, LAST_BELOW_ONE)))
         return np.asarray(-special.ndtri((1 - u) * self._kept()))
 
     def _cut(self) -> float:

@@ -17,6 +17,7 @@ from tailrace.simulation.laws import special
 from tailrace.simulation.laws.law import Floats
 
 LEAST_SHAPE = 0.1  # far below it the smallest quantiles are smaller than any float
+LARGEST_SHAPE = 1e12  # beyond it the density is a difference of numbers that are too large
 _FAR = 8.5  # streams give uniforms between 2^-53 and 1 - 2^-53, scores within 8.3
 _PER_UNIT = 256
 _PIECE = 8192

@@ -26,6 +26,9 @@ class Levy(Law, frozen=True):
         above_zero(tau=self.tau)
         if not 0 <= self.low < self.high:
             raise ValueError(f"it goes from {self.low:g} to {self.high:g}, which leaves nothing")
+        if not self._mass(self.low) < self._mass(self.high):
+            ends = f"from {self.low:g} to {self.high:g}"
+            raise ValueError(f"with a tau of {self.tau:g} nothing of it is {ends}")
 
     def quantile(self, u: Floats) -> Floats:
         first, last = self._mass(self.low), self._mass(self.high)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tailrace.simulation.laws.law import Floats, Law, above_zero
@@ -25,6 +27,8 @@ class Mixture(Law, frozen=True):
             raise ValueError("a mixture needs laws, and a weight for each of them")
         for weight in self.weights:
             above_zero(weight=weight)
+        if not math.isfinite(sum(self.weights)):
+            raise ValueError("its weights are too large to be added")
 
     def draw(self, u: Floats) -> Floats:
         ends = np.cumsum(self._shares())

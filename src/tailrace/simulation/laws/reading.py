@@ -73,21 +73,31 @@ def signed_seconds(written: Written) -> float:
 
 def number(written: Written) -> float:
     """Any number, also below zero."""
-    value = float(written) if isinstance(written, (int, float, Decimal)) else math.nan
+    try:
+        value = float(written) if isinstance(written, (int, float, Decimal)) else math.nan
+    except OverflowError:
+        raise ValueError(f"a number of {len(str(written))} digits is beyond all numbers") from None
     if not math.isfinite(value):
         raise ValueError(f"{said(written)} is not a number")
     return value
 
 
 def per_second(written: Written) -> float:
-    """How often: `"20/h"`; a number is times a second."""
+    """How often: `"20/h"`, `"120/2h"`; a number is times a second."""
     if not isinstance(written, str):
         return above(number)(written)
-    times, _, unit = written.partition("/")
+    times, slash, time = written.partition("/")
     try:
-        return above(number)(Decimal(times.strip())) / seconds(f"1{unit.strip()}")
+        rate = above(number)(Decimal(times.strip()))
+        return rate / above(seconds)(_one(time.strip())) if slash else rate
     except (ArithmeticError, ValueError):
-        raise ValueError(f"{written!r} is not a rate above 0 such as 20/h or 3/d") from None
+        example = "20/h, 3/d or 120/2h"
+        raise ValueError(f"{written!r} is not a rate above 0 such as {example}") from None
+
+
+def _one(time: str) -> str:
+    """A unit alone, without a number, is one of it."""
+    return f"1{time}" if time.isalpha() else time
 
 
 def above(reads: Unit) -> Unit:
@@ -243,7 +253,12 @@ def _named(name: str, table: Table, place: Place, unit: Unit) -> Law:
     if name == "empirical":
         return _empirical(table, place, unit)
     form = _form(name, table)
-    return form.make(**_read(table, form.keys, unit), **_read(table, form.may, unit))
+    read = _read(table, form.keys, unit) | _read(table, form.may, unit)
+    try:
+        return form.make(**read)
+    except ArithmeticError:
+        given = " and ".join(f"{key} = {value:g}" for key, value in read.items())
+        raise ValueError(f"with {given} it reaches beyond all numbers") from None
 
 
 def _read(table: Table, keys: Mapping[str, Reads], unit: Unit) -> dict[str, float]:
@@ -256,11 +271,25 @@ def _form(name: str, table: Table) -> Form:
     forms = FORMS[name]
     for form in forms:
         if all(key in table for key in form.keys):
+            _check_alone(name, form, table)
             return form
     nearest = max(forms, key=lambda form: sum(key in table for key in form.keys))
     lacking = " and ".join(key for key in nearest.keys if key not in table)
     ways = ", or ".join(" and ".join(form.keys) for form in forms)
     raise table.origin.bad(table.path, f"{name} lacks {lacking}", f"it takes {ways}")
+
+
+def _check_alone(name: str, form: Form, table: Table) -> None:
+    """What belongs to another form of the law is known, but says the same twice."""
+    others = [key for other in FORMS[name] for key in other.keys if key in table]
+    given = list(dict.fromkeys((*form.keys, *others)))
+    beside = [key for key in given if key not in (*form.keys, *form.may)]
+    if beside:
+        whole = [other for other in FORMS[name] if all(key in table for key in other.keys)]
+        ways = ", or ".join(" and ".join(other.keys) for other in whole)
+        told = f"{', '.join(given[:-1])} and {given[-1]}"
+        remedy = f"keep {ways}" if len(whole) > 1 else f"keep {ways}, without {beside[0]}"
+        raise table.bad(beside[0], f"{name} has {told}, more than it takes", remedy)
 
 
 def _changed(law: Law, table: Table, unit: Unit) -> Law:
