@@ -13,6 +13,7 @@ import re
 import shlex
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -28,6 +29,10 @@ SECOND_US = 1_000_000
 SOON_S = 1.0  # between two looks while a machine ends
 
 
+def time_us() -> int:
+    return time.time_ns() // 1000
+
+
 class Site(msgspec.Struct, frozen=True):
     """What a machine needs to know, and where it is said."""
 
@@ -38,6 +43,8 @@ class Site(msgspec.Struct, frozen=True):
     logs: Path
     port: int
     arguments: list[str] = []  # what its workers may use
+    amounts: dict[str, str] = {}  # the same, as words for commands
+    now: Callable[[], int] = time_us  # the clock that ends of leases are on
 
 
 class Machine:
@@ -63,13 +70,13 @@ class CommandDriver:
         with self._guard:
             if lease in self._machines or self._closed:
                 return
-        said = self._started(lease, ends_us)
-        with self._guard:
-            machine = self._machines.setdefault(lease, Machine(self._id_in(said.out)))
-            machine.ends_us = ends_us
+        id = self._id_in(self._started(lease, ends_us))
+        with self._guard:  # a list may have named it before `start` returned, without its id
+            machine = self._machines.setdefault(lease, Machine(id))
+            machine.id, machine.ends_us = id or machine.id, ends_us
         self._watch_on()
 
-    def _started(self, lease: int, ends_us: int) -> shell.Said:
+    def _started(self, lease: int, ends_us: int) -> str:
         try:
             return self._run("start", self._commands.start, lease, ends_us)
         except shell.CommandFailed as error:
@@ -136,7 +143,7 @@ class CommandDriver:
     def printed(self) -> str:
         """By `list`, of whatever store."""
         command = self._commands.list
-        return shell.checked("list", command, self._commands.folder, self._timeout_s).out
+        return shell.printed("list", command, self._commands.folder, self._timeout_s)
 
     def _listed(self) -> dict[int, str]:
         found = self._site.names.leases(self.printed())
@@ -206,25 +213,28 @@ class CommandDriver:
 
     # commands
 
-    def _run(self, what: str, command: str, lease: int, ends_us: int = 0) -> shell.Said:
+    def _run(self, what: str, command: str, lease: int, ends_us: int = 0) -> str:
         filled = fill(command, self.words(lease, ends_us))
         name = self._site.names.of(lease)
-        return shell.checked(f"{what} {name}", filled, self._commands.folder, self._timeout_s)
+        return shell.printed(f"{what} {name}", filled, self._commands.folder, self._timeout_s)
 
     @property
     def _timeout_s(self) -> float:
         return self._commands.timeout_us / SECOND_US
 
     def words(self, lease: int, ends_us: int) -> dict[str, str]:
-        site, ends = self._site, ends_us // SECOND_US
-        left = max(ends - int(time.time()), 1)
+        site = self._site
+        # What is left is told by the clock of the lease, and its end by the wall clock of now: that
+        # is the one the machine has, and it may have been set since the server began.
+        left = max((ends_us - site.now()) // SECOND_US, 1)
+        ends = int(time.time()) + left
         machine = self._machines.get(lease)
         return {
             "name": site.names.of(lease), "lease": str(lease), "pool": site.pool,
             "join": str(site.join), "worker": str(site.worker), "log": str(self.log_of(lease)),
             "port": str(site.port), "ends": str(ends), "seconds": str(left),
             "minutes": str(-(-left // 60)), "run": self._worker(lease, ends),
-            "id": "" if machine is None else machine.id,
+            "id": "" if machine is None else machine.id, **site.amounts,
         }  # fmt: skip
 
     def _worker(self, lease: int, ends: int) -> str:

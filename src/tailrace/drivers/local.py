@@ -24,12 +24,14 @@ from pathlib import Path
 from tailrace.drivers.driver import Gone
 from tailrace.drivers.logs import last_line
 from tailrace.errors import ServerError
+from tailrace.worker import openfiles
 
 KILL_AFTER_S = 10.0
 
 # Isolated: a `random.py` of the user's in the folder must not become the worker's.
 WORKER = (
     "import os, sys; sys.path.insert(0, sys.argv.pop(1)); import tailrace.worker.client as client; "
+    "from tailrace.worker import openfiles; openfiles.take(int(sys.argv.pop(1))); "
     "code = client.main(); sys.stderr.flush(); os._exit(code)"
 )
 PACKAGES = str(Path(__file__).parents[2])
@@ -53,6 +55,7 @@ class LocalDriver:
         self._workers: dict[int, Worker] = {}
         self._guard = threading.Lock()
         self._closed = False
+        self.join: Path | None = None  # a file with address and token, instead of these two
         self.capacity: list[str] = []  # arguments that bound what a worker offers
         self.environment = dict(os.environ)  # of the workers, and so of their tasks
         self.speed: Callable[[int], float] = lambda lease: 1.0
@@ -96,9 +99,11 @@ class LocalDriver:
         return Worker(process, ours, place)
 
     def _command(self, lease: int, folder: Path, tie: int) -> list[str]:
+        server = ["--server", self._address] if self.join is None else ["--join", str(self.join)]
         return [
-            sys.executable, "-I", "-S", "-c", WORKER, PACKAGES, "--server", self._address,
-            "--folder", str(folder), "--pool", self._pool, "--tied", str(tie),
+            sys.executable, "-I", "-S", "-c", WORKER, PACKAGES, str(openfiles.given()),
+            *server, "--folder", str(folder),
+            "--pool", self._pool, "--tied", str(tie),
             *(["--lease", str(lease)] if self.leased else []),
             "--speed", f"{self.speed(lease):g}", *self.capacity,
         ]  # fmt: skip

@@ -1,4 +1,8 @@
-"""One command of the user's, run by the shell: what it says, and how long it may take."""
+"""One command of the user's, run by the shell: what it says, and how long it may take.
+
+What it prints is read whole, as it may be a list of thousands of machines: one that were cut would
+tell of machines that stand that they have gone. What it complains of is shown, and shortened.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,17 @@ import os
 import signal
 import subprocess
 import tempfile
-from typing import IO, NamedTuple
+from typing import IO
 
 from tailrace.drivers.inherited import without_ours
 from tailrace.errors import ServerError
+from tailrace.worker.openfiles import for_shell
 
-MOST_SAID = 64 << 10  # of each stream
+MIB = 1 << 20
+MOST_PRINTED = 64 * MIB  # more is no list of machines: it fails
+LAST_WORDS = 4096  # bytes of a message that are looked at
 SHOWN = 300
 NOT_FOUND = (126, 127)  # by the shell: no such program, or none that may be run
-
-
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 class CommandFailed(ServerError):
@@ -30,26 +31,14 @@ class CommandFailed(ServerError):
         self.code = code
 
 
-def run(what: str, command: str, folder: str, timeout_s: float) -> Said:
-    """Files take what it says, no pipes: what it leaves running in the background may keep its
-    streams, and is not waited for."""
+def printed(what: str, command: str, folder: str, timeout_s: float) -> str:
+    """By a command that ended well. Files take what it says, no pipes: what it leaves running in
+    the background may keep its streams, and is not waited for."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         code = _code(what, command, folder, timeout_s, out, err)
-        return Said(code, _text(out), _text(err))
-
-
-def checked(what: str, command: str, folder: str, timeout_s: float) -> Said:
-    said = run(what, command, folder, timeout_s)
-    if said.code != 0:
-        raise CommandFailed(f"{what}: {how(said)}", said.code)
-    return said
-
-
-def how(said: Said) -> str:
-    """`exit 127: sh: 1: sbtach: not found`."""
-    ended = f"exit {said.code}" if said.code >= 0 else f"ended by signal {-said.code}"
-    text = " ".join((said.err.strip() or said.out.strip()).split())[-SHOWN:]
-    return f"{ended}: {text}" if text else f"{ended}, without a word"
+        if code != 0:
+            raise CommandFailed(f"{what}: {_how(code, out, err)}", code)
+        return _whole(what, out)
 
 
 def _code(
@@ -57,7 +46,7 @@ def _code(
 ) -> int:
     try:
         process = subprocess.Popen(
-            ["/bin/sh", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=out,
+            ["/bin/sh", "-c", for_shell(command)], cwd=folder, stdin=subprocess.DEVNULL, stdout=out,
             stderr=err, start_new_session=True, env=without_ours(os.environ),
         )  # fmt: skip
     except OSError as error:
@@ -67,11 +56,36 @@ def _code(
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        said = Said(0, _text(out), _text(err))
-        told = f": {how(said).partition(': ')[2]}" if said.err or said.out else ""
-        raise CommandFailed(f"{what}: not done within {timeout_s:g} s, and ended{told}") from None
+        said = _said(out, err)
+        told = f"not done within {timeout_s:g} s, and ended{said and f': {said}'}"
+        raise CommandFailed(f"{what}: {told}") from None
 
 
-def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(MOST_SAID).decode("utf-8", "replace")
+def _whole(what: str, out: IO[bytes]) -> str:
+    size = os.fstat(out.fileno()).st_size
+    if size > MOST_PRINTED:
+        most = f"at most {MOST_PRINTED // MIB} MiB are read"
+        raise CommandFailed(f"{what}: printed {size / MIB:.1f} MiB, and {most}")
+    return _read(out, size, 0)
+
+
+def _how(code: int, out: IO[bytes], err: IO[bytes]) -> str:
+    """`exit 127: sh: 1: sbtach: not found`."""
+    ended = f"exit {code}" if code >= 0 else f"ended by signal {-code}"
+    said = _said(out, err)
+    return f"{ended}: {said}" if said else f"{ended}, without a word"
+
+
+def _said(out: IO[bytes], err: IO[bytes]) -> str:
+    """Its last words: a complaint, or what it printed."""
+    return (_end(err) or _end(out))[-SHOWN:]
+
+
+def _end(file: IO[bytes]) -> str:
+    begins = max(os.fstat(file.fileno()).st_size - LAST_WORDS, 0)
+    return " ".join(_read(file, LAST_WORDS, begins).split())
+
+
+def _read(file: IO[bytes], size: int, begins: int) -> str:
+    """Without a seek, which would move the place where what is left running writes."""
+    return os.pread(file.fileno(), size, begins).decode("utf-8", "replace")

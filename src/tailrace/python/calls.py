@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from tailrace.bag.bag import Bag
 from tailrace.bag.chunks import Chunks
 from tailrace.bag.items import Function, Luggage, encode_items, in_chunks, pack
 from tailrace.bag.rules import read_rules
 from tailrace.bag.spec import BagSpec
 from tailrace.bag.tables import Origin, Table
 from tailrace.errors import BadInput
+from tailrace.python.parcels import CallBag, Parcels
 from tailrace.python.pickling import cloudpickle_zip
 
 GRACE_US = 1_000_000  # a call that is ended seldom listens
@@ -56,11 +56,11 @@ def _seconds(limit: str | float | None) -> str | None:
 
 def bag_of(
     name: str, function: bytes, items: Iterable[bytes], fields: dict[str, Any], runners: str
-) -> Bag:
+) -> CallBag:
     """`function` is empty when each item brings its own. Items wait on disk if they are many."""
-    chunks, ends = Chunks(), [0]
+    chunks, ends, parcels = Chunks(), [0], Parcels()
     chunks.append(pack(Luggage(function, cloudpickle_zip())))
-    for chunk in in_chunks(items):
+    for chunk in in_chunks(parcels.wrapped(items)):
         chunks.append(encode_items(chunk))
         ends.append(ends[-1] + len(chunk))
     about = Function(
@@ -71,8 +71,9 @@ def bag_of(
         runners=runners,
         ends=tuple(ends[1:]),
     )
-    spec = BagSpec(folder=_here(), source="Python", function=about, **{**fields, "name": name})
-    return Bag(spec, chunks.__getitem__)
+    spec = BagSpec(folder=_here(), source="Python", function=about, catalogue=parcels.listed(),
+                   **{**fields, "name": name})  # fmt: skip
+    return CallBag(spec, chunks.__getitem__, parcels.blobs)
 
 
 def _here() -> str:

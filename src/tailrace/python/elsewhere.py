@@ -8,12 +8,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tailrace.bag.bag import Bag
 from tailrace.cli.servers.asking import Asked
 from tailrace.cli.servers.calling import Busy
 from tailrace.cli.servers.handing import patiently
+from tailrace.cli.servers.sending import send_blobs
 from tailrace.errors import ServerError, TailraceError
 from tailrace.python.answers import Answers
+from tailrace.python.parcels import CallBag
 from tailrace.scheduler.events import Change
 from tailrace.server.submission import Submission
 from tailrace.server.tables.lock import Owner
@@ -39,9 +40,8 @@ class Elsewhere:
     def alive(self) -> bool:
         return not self._closed.is_set() and os.getpid() == self._pid
 
-    def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
-        asked = Submission(bag.spec, list(bag.encode()[1]))
-        work = (self._follow, asked, answers, taken)
+    def submit(self, bag: CallBag, answers: Answers, taken: Callable[[int], None]) -> None:
+        work = (self._follow, bag, answers, taken)
         threading.Thread(target=work[0], args=work[1:], name="tailrace bag", daemon=True).start()
 
     def cancel(self, bag: int) -> None:
@@ -52,8 +52,10 @@ class Elsewhere:
 
     # ---- on the bag's thread ------------------------------------------------------------------
 
-    def _follow(self, asked: Submission, answers: Answers, taken: Callable[[int], None]) -> None:
+    def _follow(self, bag: CallBag, answers: Answers, taken: Callable[[int], None]) -> None:
         try:
+            send_blobs(self._owner, bag.take_blobs())
+            asked = Submission(bag.spec, list(bag.encode()[1]))
             told = patiently(self._owner, asked, log.warning, self._closed.wait)
         except Exception as error:
             answers.end(str(error))
@@ -67,22 +69,23 @@ class Elsewhere:
 
     def _listen(self, bag: int, answers: Answers) -> str:
         """Until all is told; why there is no more."""
-        after, over = 0, ""
+        told, over = Answered(0), ""
         while not (answers.complete or self._closed.is_set()):
-            told = self._news(bag, after)
-            after = told.after
+            told = self._news(bag, told)
             answers.put((one.task, one.outcome, bytes(one.report)) for one in told.answers)
             over = told.over or over
             if over and not told.more:
                 return over
         return "the Executor was shut down"
 
-    def _news(self, bag: int, after: int) -> Answered:
-        """A server that is started again, or cannot commit just now, is waited for."""
+    def _news(self, bag: int, known: Answered) -> Answered:
+        """What comes behind it. A server that is started again, or cannot commit just now, is
+        waited for."""
         failed = 0.0
         while True:
             try:
-                path = f"bags/{bag}/answers?after={after}&wait={WAIT_S:g}"
+                since = f"after={known.after}&skip={known.skip}&wait={WAIT_S:g}"
+                path = f"bags/{bag}/answers?{since}"
                 told: Answered = self._asked.get(path, Answered)
                 return told
             except Busy:

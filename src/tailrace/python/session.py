@@ -18,11 +18,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from tailrace.bag.bag import Bag
 from tailrace.cli.place import for_run
-from tailrace.cli.servers.reached import named, of
+from tailrace.cli.servers.reached import named, of, unless_near
 from tailrace.errors import ServerError
 from tailrace.python.answers import Answers
+from tailrace.python.parcels import CallBag
 from tailrace.scheduler.events import BagChanged, Change
 from tailrace.server.pools.local_pool import Capacity
 from tailrace.server.records import reading
@@ -37,7 +37,7 @@ log = logging.getLogger("tailrace.python")
 
 
 class Session(Protocol):
-    def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
+    def submit(self, bag: CallBag, answers: Answers, taken: Callable[[int], None]) -> None:
         """`taken` is told the bag's number once it is stored, or 0 when it cannot be and `answers`
         have ended; on the session's thread."""
 
@@ -59,6 +59,7 @@ class Here:
         self._capacity = Capacity(cores=workers)
         self._open: dict[int, Answers] = {}
         self._coming: dict[int, Answers] = {}  # by identity: not yet stored
+        self._taking: dict[asyncio.Task[int], None] = {}
         self._seen = 0  # of the feed
         self._failures: list[BaseException] = []
         self._ready = threading.Event()
@@ -71,10 +72,15 @@ class Here:
 
     # ---- from any thread ----------------------------------------------------------------------
 
-    def submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
+    def submit(self, bag: CallBag, answers: Answers, taken: Callable[[int], None]) -> None:
         self._coming[id(answers)] = answers
         try:
-            self._soon(partial(self._submit, bag, answers, taken))
+            if bag.spec.catalogue is None:
+                self._soon(partial(self._submit, bag, answers, taken))
+            else:
+                self._look()
+                giver = self._server_here.put(bag.take_blobs())
+                self._soon(partial(self._begin_with, bag, giver, answers, taken))
         except BaseException:
             self._coming.pop(id(answers), None)
             raise
@@ -95,12 +101,16 @@ class Here:
             self._thread.join()
 
     def _soon(self, act: Callable[[], None]) -> None:
+        self._look()
+        self._loop.call_soon_threadsafe(act)
+
+    def _look(self) -> None:
+        """Whether there is a server."""
         if os.getpid() != self._owner:
             remedy = "Make one of its own in the child, or start children by spawn."
             raise ServerError("this Executor belongs to the parent process", remedy=remedy)
         for failure in self._failures:
             raise ServerError(f"the server of these calls has failed: {failure}")
-        self._loop.call_soon_threadsafe(act)
 
     # ---- on its own thread --------------------------------------------------------------------
 
@@ -138,14 +148,41 @@ class Here:
     def _server(self) -> Resident:
         store = partial(Store, synchronous="OFF") if self._temporary else Store
         journal, parts = not self._temporary, Parts(store=store)
-        return Resident(self._folder, self._capacity, journal=journal, parts=parts)
+        server = Resident(self._folder, self._capacity, journal=journal, parts=parts)
+        server.world.blobs.durable = not self._temporary
+        return server
 
-    def _submit(self, bag: Bag, answers: Answers, taken: Callable[[int], None]) -> None:
+    def _begin_with(
+        self, bag: CallBag, giver: str, answers: Answers, taken: Callable[[int], None]
+    ) -> None:
+        """Large arguments become the bag's, which takes a disk some time."""
+        taking = self._loop.create_task(self._server_here.take_over(bag, giver))
+        self._taking[taking] = None
+        taking.add_done_callback(partial(self._taken_over, bag, answers, taken))
+
+    def _taken_over(
+        self,
+        bag: CallBag,
+        answers: Answers,
+        taken: Callable[[int], None],
+        done: asyncio.Task[int],
+    ) -> None:
+        del self._taking[done]
+        self._submit(bag, answers, taken, done.result)
+
+    def _submit(
+        self,
+        bag: CallBag,
+        answers: Answers,
+        taken: Callable[[int], None],
+        number_of: Callable[[], int] | None = None,
+    ) -> None:
         self._coming.pop(id(answers), None)
         try:
-            number, stored = self._server_here.add(bag)
-        except Exception as error:
-            answers.end(str(error))
+            given = None if number_of is None else number_of()
+            number, stored = self._server_here.add(bag, given)
+        except (Exception, asyncio.CancelledError) as error:
+            answers.end(str(error) or "the Executor was shut down")
             taken(0)
             return
         self._open[number] = answers
@@ -206,8 +243,11 @@ class Here:
 
 
 def open_session(workers: float | None, folder: str | Path | None, server: str | None) -> Session:
-    """At the server that is named here or by TAILRACE_SERVER; else inside this process."""
+    """At the server that is named here or by TAILRACE_SERVER, or of the login, as commands find it;
+    else inside this process. Who says how many workers, or where to keep runs, wants them here."""
     owner = named(None) if server is None else of(server, "server")
+    if owner is None and workers is None and folder is None:
+        owner = unless_near()
     if owner is not None:
         from tailrace.python.elsewhere import Elsewhere
 

@@ -27,7 +27,7 @@ from .results import about_bytes, unstarted, without_content
 from .room import ONE_CORE, Room
 from .tidings import Tidings
 
-PROTOCOL = 1
+PROTOCOL = 2
 GATHER = SECOND // 4  # how long results are gathered while plenty is queued
 # After a reply that leaves work here, the next waiting call is made a little later: a short task
 # ends first, and its result needs no call to be hung up for it.
@@ -74,9 +74,10 @@ class Agent:
         lease_ends_at: Optional[int] = None,
         standby: int = 0,
     ) -> None:
-        """`identity` holds host, pool, lease, kind, about and speed. Up to `standby` short attempts
-        are started ahead of the capacity: only for an executor that itself waits until they fit.
-        `ends_at` is when its machine ends, whoever wants it longer."""
+        """`identity` holds host, key, pool, lease, kind, about, speed, owner, cpu, benchmark and,
+        where its owner says something, says. Up to `standby` short
+        attempts are started ahead of the capacity: only for an executor that itself waits until
+        they fit. `ends_at` is when its machine ends, whoever wants it longer."""
         self.identity = dict(identity)
         self.session = session
         self.room = Room(capacity)
@@ -153,7 +154,7 @@ class Agent:
             self._send_less(self._line.carried, f"{status} {why}".strip(), effects)
         self._fail_call(retry_after_s, now)
         if status in TEXTS:
-            self._refusal.note(status, now, newer)
+            self._refusal.note(status, now, newer, why)
         elif self._leaving is not None and not self.running and not self.kept:
             self._exit(EXIT_OK, self._leaving, effects)  # nobody there to say farewell to
         return self._settle(effects, now)
@@ -190,6 +191,10 @@ class Agent:
         running = [report for report in reports if report["attempt"] in self.running]
         self._tidings.take(running, now)
         return self._settle([], now)
+
+    def measured(self, speed: float) -> None:
+        """Told with the next call, whenever that is made."""
+        self.identity["benchmark"] = speed
 
     def stopping(self, why: str, now: int) -> Effects:
         """SIGTERM, or the end of life: end what runs as preempted, report, exit."""
@@ -359,7 +364,14 @@ class Agent:
         self.gone = Exit(code, why)
         effects.append(self.gone)
 
-    def _busy(self) -> bool:
+    @property
+    def was_taken(self) -> bool:
+        """The server has answered it, and not refused it."""
+        return self._refusal.was_taken
+
+    @property
+    def busy(self) -> bool:
+        """Has it anything, were it only a result that is not acknowledged?"""
         return bool(self.queued or self.running or self.kept)
 
     def _grace(self) -> int:
@@ -376,7 +388,7 @@ class Agent:
         """What follows from the state and the time; the end of every input."""
         if self.gone:
             return effects
-        self._life.note(self._busy(), now)
+        self._life.note(self.busy, now)
         if self._ends(effects, now):
             return effects
         self._fill(effects, now)
@@ -433,7 +445,9 @@ class Agent:
             effects.append(Abandon(line.in_hand))
             line.hang_up()
         results, rest = self._results_to_send()
-        wait_s = 0.0 if self._leaving is not None else min(self._wait_s, self._contact_s)
+        wait_s = min(self._wait_s, self._contact_s)
+        if self._leaving is not None or not self.was_taken:  # who began this worker waits to hear
+            wait_s = 0.0
         seq = line.make(frozenset(result["attempt"] for result in results), wait_s, now)
         # What did not fit goes with the next call, made as soon as this one is answered.
         self._fresh_since = now - GATHER if rest else None

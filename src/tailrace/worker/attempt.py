@@ -13,7 +13,8 @@ from .masking import Mask
 from .results import shortened
 from .ring import Slot, read_between, read_tail, remove
 from .room import ONE_CORE
-from .staging import Refused, attempt_folder, collect
+from .script import words_of
+from .staging import Refused, attempt_folder, collect, found_new
 from .value import Unusable, value_of
 from .written import Written
 
@@ -40,8 +41,9 @@ class Attempt:
         self.limits: Dict[str, int] = order.get("limits") or terms.get("limits") or {}
         self.grace_s = float(terms.get("grace_s") or 0)
         self.folder: Optional[str] = None  # of its own, when it is staged
-        if terms.get("files") == "staged" and not order.get("last"):
-            place = scratch if terms.get("travels") else terms["scratch"]
+        travels = bool(terms.get("travels"))
+        if terms.get("files") == "staged" and (travels or not order.get("last")):
+            place = scratch if travels else terms["scratch"]
             self.folder = attempt_folder(place, self.id)
         self.inside = Inside(**terms["inside"]) if terms.get("inside") else None
         self._mask = Mask(terms["secrets"]) if terms.get("secrets") else None
@@ -76,7 +78,7 @@ class Attempt:
         else:
             argv = self.order.get("argv") or []
             if self.script:
-                argv = [self.script, *argv[1:]]
+                argv = [*words_of(self.script, self.terms["script"]["text"]), *argv[1:]]
             if not argv:
                 raise spawn.CannotStart("task_failed", 127, "an empty command")
             path = ""
@@ -222,8 +224,10 @@ class Attempt:
             self._collect(result)
 
     def _collect(self, result: Json) -> None:
+        folder, inputs = self.folder or "", self.order.get("inputs") or ()
         try:
-            result["outputs"] = collect(self.folder or "", self.order.get("outputs") or ())
+            asked = found_new(folder, inputs) if self.order.get("last") else ()
+            result["outputs"] = collect(folder, self.order.get("outputs") or asked)
         except Refused as error:
             result.update(outcome="task_failed", error=str(error))
 

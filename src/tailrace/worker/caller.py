@@ -9,7 +9,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 from .joining import Join
-from .pinned import connect, seconds
+from .pinned import connect, seconds, words
+from .refusal import SAYS_WHY
 
 CONNECT_S = 10.0
 SLACK_S = 20.0  # beyond the time the server may keep a call
@@ -89,12 +90,12 @@ class Caller:
         except Exception as error:
             self._close()
             if fresh or self._dropped or isinstance(error, socket.timeout):
-                return Answer(seq, None, None, None, str(error) or type(error).__name__)
+                return Answer(seq, None, None, None, words(error))
         try:
             return self._exchange(seq, body, wait_s)
         except Exception as error:
             self._close()
-            return Answer(seq, None, None, None, str(error) or type(error).__name__)
+            return Answer(seq, None, None, None, words(error))
 
     def _exchange(self, seq: int, body: bytes, wait_s: float) -> Answer:
         connection = self._connect()
@@ -109,7 +110,8 @@ class Caller:
             if isinstance(reply, dict):
                 return Answer(seq, 200, reply, None, "")
             return Answer(seq, None, None, None, "the answer is no JSON object")
-        text = data[:200].decode("utf-8", "replace")
+        text = _error(data) if response.status in SAYS_WHY else ""
+        text = text or data[:200].decode("utf-8", "replace")
         after_s = seconds(response.getheader("Retry-After"))
         speaks, offered = _versions(data) if response.status == 409 else (None, "")
         return Answer(seq, response.status, None, after_s, text, speaks, offered)
@@ -147,6 +149,14 @@ def _versions(data: bytes) -> Tuple[Optional[int], str]:
         return None, ""
     known = isinstance(speaks, int) and isinstance(offered, str)
     return (speaks, offered) if known else (None, "")
+
+
+def _error(data: bytes) -> str:
+    """In words for whoever has this machine, who is to read all of them."""
+    try:
+        return str(json.loads(data)["error"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _hang_up(connection: Any) -> None:

@@ -10,8 +10,9 @@ import sys
 import time
 from typing import Any, Dict, List, Optional
 
-from . import batch, container, machine, tree, update
+from . import batch, container, machine, owning, processor, tree, update
 from .agent import EXIT_OUTDATED, EXIT_REFUSED, PROTOCOL, Agent
+from .benchmark import Benchmark
 from .cache import Cache
 from .caller import Answer, Caller
 from .courier import Courier, Delivered, Ready
@@ -19,9 +20,12 @@ from .effects import Abandon, Call, Effects, Forget, Kill, Spool, Start
 from .folder import Folder
 from .idle import CpuWatch
 from .joining import BadJoin, Join, found
+from .life import first
 from .link import KeeperLink
 from .linux import become_subreaper
 from .outfitter import Fitted, Outfitter
+from .owning import BadFile, Owning
+from .refusal import BAD_WORDS
 from .results import unstarted
 from .spool import Spool as SpoolFile
 from .surroundings import SPEED
@@ -30,6 +34,7 @@ from .surroundings import SPEED
 # without asking the client first, and results of short tasks travel together.
 STANDBY = 64
 KEEPER_DEATHS = 5
+TROUBLES = 10  # that are told of one outage
 Json = Dict[str, Any]
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -43,7 +48,7 @@ def microseconds() -> int:
 
 
 class Client:
-    def __init__(self, options: Any, folder: Folder, join: Join) -> None:
+    def __init__(self, options: Any, folder: Folder, join: Join, owns: Owning) -> None:
         self._options = options
         self._join = join
         become_subreaper()
@@ -59,13 +64,16 @@ class Client:
         self._caller = Caller(join, self._wake)
         self._spool = SpoolFile(folder.spool_path, log)
         cache = Cache(folder.cache_path, options.cache)
-        self._courier = Courier(join, cache, folder.scratch_path, self._wake)
+        self._courier = Courier(join, cache, folder.scratch_path, self._wake, folder.key())
         marked = os.path.join(folder.path, "ring", "setup")
         self._outfitter = Outfitter(folder.setups_path, marked, self._wake)
-        self._agent = self._make_agent(folder, amounts)
+        cpu, now = processor.model(), microseconds()
+        self._benchmark = Benchmark(folder.path, cpu, options.benchmark, self._wake, now)
+        self._agent = self._make_agent(folder, amounts, owns, cpu)
         self._from_keeper: Dict[int, bytes] = {}  # lines of the results in hand, by identity
         self._deaths: List[float] = []
         self._in_outage = False
+        self._said: List[str] = []  # of this outage
         self._blocked = False
         self._signals: List[int] = []
         self._cpu = CpuWatch(options.idle_cpu) if options.idle_cpu else None
@@ -87,16 +95,22 @@ class Client:
             tree.send(pid, signal.SIGKILL)
         container.remove_all(folder.path)
 
-    def _make_agent(self, folder: Folder, amounts: Dict[str, int]) -> Agent:
+    def _make_agent(self, folder: Folder, amounts: Dict[str, int], owns: Owning, cpu: str) -> Agent:
         options = self._options
-        identity = {
+        identity: Json = {
             "host": folder.host(),
+            "key": folder.key(),
             "pool": options.pool or "",
             "lease": options.lease,
             "kind": machine.kind(),
             "about": machine.about(),
             "speed": options.speed,
+            "owner": owns.owner,
+            "cpu": cpu,
+            "benchmark": self._benchmark.speed,
         }
+        if owns.says:
+            identity["says"] = owns.says
         now = microseconds()
         return Agent(
             identity,
@@ -119,10 +133,11 @@ class Client:
         if self._cpu is not None:
             self._keeper.ask_usage(self._cpu.every_s)
         agent = self._agent
-        log(f"{agent.identity['host']} session {agent.session} serves {self._join.url}")
         self._do(agent.wake(microseconds()))
         while agent.gone is None and not self._untied:
             self._turn()
+            self._benchmark.note(agent.busy, microseconds())
+        self._benchmark.end()
         self._keeper.close()
         if agent.gone is None:
             log("ended: the run it belongs to is gone")
@@ -155,7 +170,7 @@ class Client:
     def _wait(self) -> List[Any]:
         wanted = select.POLLIN | select.POLLOUT if self._blocked else select.POLLIN
         self._poll.modify(self._keeper.fd, wanted)
-        due = self._agent.next_wakeup()
+        due = first(self._agent.next_wakeup(), self._benchmark.due())
         if due is None:
             return self._poll.poll()
         return self._poll.poll(max(0, (due - microseconds() + 999) // 1000))
@@ -183,6 +198,9 @@ class Client:
             self._hear_answer(answer)
         self._receive(self._courier.take())
         self._receive(self._outfitter.take())
+        speed = self._benchmark.take()
+        if speed is not None:
+            self._agent.measured(speed)
         signals, self._signals = self._signals, []
         for number in signals:
             tied = self._options.tied is not None
@@ -194,22 +212,44 @@ class Client:
         if answer.reply is not None:
             if self._in_outage:
                 self._in_outage = False
+                self._said.clear()
                 log("the server answers again")
             self._courier.take_along(answer.reply.get("blobs") or {})
-            self._do(self._agent.replied(answer.seq, answer.reply, now))
+            self._obey(answer.seq, answer.reply, now)
+            if self._options.tied is not None and self._options.join is not None:
+                self._look_for_the_server()  # it may show another certificate to the next caller
             return
-        newer = self._is_newer(answer)
+        newer, after, why = self._is_newer(answer), answer.retry_after_s, answer.error
+        effects = self._agent.call_failed(answer.seq, answer.status, after, now, why, newer)
+        if self._agent.gone is None:
+            self._tell_of(answer, newer)
+        self._look_for_the_server()
+        self._do(effects)
+
+    def _tell_of(self, answer: Answer, newer: Optional[bool]) -> None:
+        """Of a call that failed, and will be made again."""
         if newer is False and not self._in_outage:
             self._in_outage = True
             ours = f"the server speaks protocol {answer.speaks}, this worker {PROTOCOL}"
             log(f"{ours}: the server is older; trying again now and then")
-        if not self._in_outage:
+        elif newer is not False and answer.status != BAD_WORDS:
             self._in_outage = True
-            what = f"status {answer.status} " if answer.status else ""
+            self._complain(answer)
+
+    def _obey(self, seq: int, reply: Json, now: int) -> None:
+        """Whom it serves it says when it was taken: many wait for that line."""
+        agent, served = self._agent, self._agent.was_taken
+        effects = agent.replied(seq, reply, now)
+        if agent.was_taken and not served:
+            log(f"{agent.identity['host']} session {agent.session} serves {self._join.url}")
+        self._do(effects)
+
+    def _complain(self, answer: Answer) -> None:
+        """Each trouble once: one that was away may come back as somebody else."""
+        what = f"status {answer.status} " if answer.status else ""
+        if answer.error not in self._said and len(self._said) < TROUBLES:
+            self._said.append(answer.error)
             log(f"no answer from the server, trying again: {what}{answer.error}")
-        self._look_for_the_server()
-        after, why = answer.retry_after_s, answer.error
-        self._do(self._agent.call_failed(answer.seq, answer.status, after, now, why, newer))
 
     def _is_newer(self, answer: Answer) -> Optional[bool]:
         """Whether the server is. Of no use where its worker cannot take over from this one."""
@@ -225,7 +265,8 @@ class Client:
         except BadJoin:
             return
         if join != self._join:
-            log(f"the server is now {join.url}")
+            same = join.url == self._join.url
+            log("the join text has changed" if same else f"the server is now {join.url}")
             self._join = join
             self._caller.turn_to(join)
             self._courier.turn_to(join)
@@ -383,14 +424,18 @@ def main(args: Optional[List[str]] = None) -> int:
     chosen = command.parse(args)
     try:
         join = found(chosen.server, chosen.join)
+        owns = owning.found(chosen.conf, chosen.owner)
         folder = Folder(chosen.folder or default(join, chosen.name))
-        client = Client(chosen, folder, join)
+        client = Client(chosen, folder, join, owns)
         code = client.run()
         if code == EXIT_OUTDATED:
             return _outdated(client, args, chosen.lifetime, time.monotonic() - began)
         if chosen.name and not chosen.folder and client.is_rid_of_all:
             folder.remove()  # no other machine will have this name
         return code
+    except BadFile as error:
+        log(str(error))
+        return EXIT_REFUSED
     except (BadJoin, FolderBusy, OSError) as error:
         log(str(error))
         return 1

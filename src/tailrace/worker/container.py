@@ -64,9 +64,9 @@ class Container:
         if code < 0 and not self._ending:
             return Ended(125, 125, f"{self._inside.kind} was ended by signal {-code}")
         answer = self._say(engines.asked_about(self._inside, self._box.name, code))
-        last = last_line_of(2)
-        never = engines.never_began(self._inside, code, answer, last)
-        return Ended(code if code >= 0 else 128 - code, 0 if self._ending else never, last)
+        words = engines.said(self._inside, end_of(2))
+        never = engines.never_began(self._inside, code, answer, words, self._box.argv[0])
+        return Ended(code if code >= 0 else 128 - code, 0 if self._ending else never, words)
 
     def _say(self, words: List[str]) -> str:
         return say(words, self._env)
@@ -161,11 +161,10 @@ def _bury_all() -> None:
     tree.kill_all_below(PATIENCE_S)
 
 
-def last_line_of(fd: int) -> str:
+def end_of(fd: int) -> str:
     """Of a file that was written to."""
     size = os.fstat(fd).st_size
-    text = os.pread(fd, 4096, max(0, size - 4096)).decode("utf-8", "replace")
-    return text.rstrip().rpartition("\n")[2].strip()[:400]
+    return os.pread(fd, 4096, max(0, size - 4096)).decode("utf-8", "replace")
 
 
 # ---- what was left behind ------------------------------------------------------------------------

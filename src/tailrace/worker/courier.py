@@ -52,8 +52,17 @@ Arrival = Any  # Ready or Delivered
 
 
 class Courier:
-    def __init__(self, join: Join, cache: Cache, scratch: str, arrived: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        join: Join,
+        cache: Cache,
+        scratch: str,
+        arrived: Callable[[], None],
+        key: str = "",
+    ) -> None:
+        """`key` is the host's."""
         self.cache = cache
+        self._key = key
         self._join, self._scratch, self._arrived = join, scratch, arrived
         self._orders: Dict[int, Ready] = {}  # whose inputs are on the way
         self._missing: Dict[int, Set[File]] = {}
@@ -126,7 +135,7 @@ class Courier:
         if attempt not in self._files:
             return [Delivered(result)]
         self._let_go(attempt)
-        if result["outcome"] != "succeeded" or not result["outputs"]:
+        if result["outcome"] != "succeeded" or not result.get("outputs"):
             return [Delivered(result)]
         self._results[attempt] = result
         self._hand_over(_Job(None, result))
@@ -224,13 +233,14 @@ class Courier:
     def _bring(self, job: _Job) -> _Done:
         file = job.file
         assert file is not None
-        error = bring(self._where, self.cache, file, lambda: self._wanted.get(file) or [])
+        wanted = lambda: self._wanted.get(file) or []  # noqa: E731
+        error = bring(self._where, self.cache, file, wanted, self._key)
         return _Done(job, error)
 
     def _deliver(self, job: _Job) -> _Done:
         attempt = job.result["attempt"]
         try:
-            outputs = deliver(self._where, job.result, lambda: attempt in self._results)
+            outputs = deliver(self._where, job.result, lambda: attempt in self._results, self._key)
         except CannotCarry as error:
             return _Done(job, str(error))
         finally:

@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 
 from .blobs import CHUNK, digest
 from .joining import Join
-from .pinned import connect, seconds
+from .pinned import connect, seconds, words
 
 PATIENCE_S = 60.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 ASKED_AT_ONCE = 1000
+KEY_HEADER = "Tailrace-Host-Key"  # shows which machine of its pool a worker is
 WRONG_AT_MOST = 3  # times that what came was not what its name says
 
 
@@ -23,9 +24,12 @@ class Refused(Exception):
 
 
 class Depot:
-    def __init__(self, join: Callable[[], Join], go_on: Callable[[str], object]) -> None:
+    def __init__(
+        self, join: Callable[[], Join], go_on: Callable[[str], object], key: str = ""
+    ) -> None:
         """`join` says where the server is now. `go_on` is asked before each try, with what went
-        wrong the last time; it raises when it is not worth while any more."""
+        wrong the last time; it raises when it is not worth while any more. `key`: of a worker."""
+        self._head = {KEY_HEADER: key} if key else {}
         self._join = join
         self._go_on = go_on
         self._connection: Any = None
@@ -60,7 +64,7 @@ class Depot:
             except Exception as error:
                 self.close()
                 self._asked_s = 0.0
-                wrong = str(error) or type(error).__name__
+                wrong = words(error)
             else:
                 if status == 200:
                     return data
@@ -74,7 +78,9 @@ class Depot:
         join = self._join()
         if self._connection is None:
             self._connection = connect(join.url, join.fingerprint, PATIENCE_S)
-        head = {"Authorization": f"Bearer {join.token}"} if join.token else {}
+        head = dict(self._head)
+        if join.token:
+            head["Authorization"] = f"Bearer {join.token}"
         above = urlsplit(join.url).path + "/api/v1/blobs/"
         self._connection.request(method, above + path, body, head)
         response = self._connection.getresponse()

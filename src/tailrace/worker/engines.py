@@ -22,6 +22,9 @@ _ENGINES_OWN = (
     "PATH", "HOME", "TMPDIR", "LD_", "XDG_", "DOCKER_", "CONTAINER", "PODMAN", "STORAGE_",
     "REGISTRY_", "APPTAINER", "SINGULARITY", "GO",
 )  # fmt: skip
+# How what an engine says begins, where it is not the last line that it writes.
+_SAYS = {"podman": "Error: ", "docker": "docker: "}
+_SAID_CHARACTERS = 800
 Json = Dict[str, Any]
 
 
@@ -149,15 +152,33 @@ def asked_about(inside: Inside, name: str, code: int) -> List[str]:
     return [inside.engine, "container", "inspect", "--format", "{{.State.StartedAt}}", name]
 
 
-def never_began(inside: Inside, code: int, answer: str, last_words: str) -> int:
-    """125: by the engine's fault; 126, 127: there is no such program in the image; else 0."""
+def said(inside: Inside, written: str) -> str:
+    """Its own last words, in one line: some say more than one, and end with advice."""
+    lines = [line.strip() for line in written.splitlines() if line.strip()]
+    lines = [line for line in lines if "docker run --help" not in line]
+    at = [n for n, line in enumerate(lines) if line.startswith(_SAYS.get(inside.kind, "\0"))]
+    return " ".join(lines[at[-1] :] if at else lines[-1:])[:_SAID_CHARACTERS]
+
+
+def never_began(inside: Inside, code: int, answer: str, words: str, program: str) -> int:
+    """125: by the engine's fault; 126, 127: there is no such program in the image; else 0.
+
+    Podman and Docker guess such a number from what the runtime says: whatever is "not found" is a
+    program to them, be it a library of the runtime itself. So its words must name the program.
+    """
     if inside.kind in _OF_FILES:
-        if code != 255 or not last_words.startswith("FATAL:"):
+        if code != 255 or not words.startswith("FATAL:"):
             return 0
-        return 127 if "executable file not found" in last_words else 125
+        return 127 if "executable file not found" in words else 125
     if code not in (125, 126, 127) or not (answer.startswith("0001-") or not answer):
         return 0
-    return code
+    return code if _is_of_program(words, program) else 125
+
+
+def _is_of_program(words: str, program: str) -> bool:
+    """As runc, crun (two ways) and gVisor say that they cannot execute it."""
+    named = (f'exec: "{program}"', f"executable file `{program}`", f'executable "{program}"')
+    return any(text in words for text in (*named, "open executable:", "but it is not executable"))
 
 
 # ---- to remove what ran --------------------------------------------------------------------------

@@ -22,7 +22,9 @@ class CannotCarry(Exception):
     """Says why in one line."""
 
 
-def bring(join: Where, cache: Cache, file: File, wanted: Callable[[], List[int]]) -> str:
+def bring(
+    join: Where, cache: Cache, file: File, wanted: Callable[[], List[int]], key: str = ""
+) -> str:
     """For the first attempt that wants it; should that one go, for the next. Why not, or ''."""
 
     def first(_: str = "") -> int:
@@ -31,7 +33,7 @@ def bring(join: Where, cache: Cache, file: File, wanted: Callable[[], List[int]]
             raise NotWanted
         return now[0]
 
-    depot = Depot(join, first)
+    depot = Depot(join, first, key)
 
     def read(name: str) -> memoryview:
         while True:
@@ -57,14 +59,14 @@ def bring(join: Where, cache: Cache, file: File, wanted: Callable[[], List[int]]
     return ""
 
 
-def deliver(join: Where, result: Json, wanted: Callable[[], bool]) -> List[Json]:
+def deliver(join: Where, result: Json, wanted: Callable[[], bool], key: str = "") -> List[Json]:
     """The outputs as the result tells of them."""
 
     def go_on(_: str) -> None:
         if not wanted():
             raise NotWanted
 
-    depot = Depot(join, go_on)
+    depot = Depot(join, go_on, key)
     try:
         return [_sent(depot, item, result["attempt"]) for item in result["outputs"]]
     except NotWanted:

@@ -89,6 +89,15 @@ class Folder:
             self._write_durably("host", name)
         return name
 
+    def key(self) -> str:
+        """By which the server knows this host again: nobody else can speak for it. Made up once,
+        and on disk before it is used."""
+        key = self._read("key")
+        if not key:
+            key = os.urandom(32).hex()
+            self._write_durably("key", key)
+        return key
+
     def next_session(self) -> int:
         """On disk before it is used: were a number used twice, the server would take the first
         calls of the new worker for late ones of the old."""
@@ -106,7 +115,8 @@ class Folder:
 
     def _write_durably(self, name: str, text: str) -> None:
         fresh = self._at(name + ".new")
-        with open(fresh, "w", encoding="utf-8") as file:
+        fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with open(fd, "w", encoding="utf-8") as file:
             file.write(text + "\n")
             file.flush()
             os.fsync(file.fileno())

@@ -53,7 +53,7 @@ class Fetching:
         known = "" if engines.is_file(one.image) else self._known(one)
         if known:
             return one._replace(image=known)
-        said = self._run(engines.fetch(one, self._kept))
+        said = self._run(one, engines.fetch(one, self._kept))
         if one.kind in ("apptainer", "singularity"):
             return one._replace(image=os.path.join(self._kept, "image.sif"))
         if engines.is_file(one.image):
@@ -72,13 +72,14 @@ class Fetching:
         code = self._call(engines.run(one, box))
         answer = container.say(engines.asked_about(one, name, code), self._env)
         container.say(engines.remove(one, [name]), self._env)
-        if engines.never_began(one, code, answer, self._last_line()) == 125:
-            raise NotHad(self._last_line())
+        said = self._said(one)
+        if engines.never_began(one, code, answer, said, box.argv[0]) == 125:
+            raise NotHad(said)
 
-    def _run(self, words: List[str]) -> str:
+    def _run(self, one: Inside, words: List[str]) -> str:
         before = os.path.getsize(self._log)
         if self._call(words) != 0:
-            raise NotHad(self._last_line())
+            raise NotHad(self._said(one))
         with open(self._log, encoding="utf-8", errors="replace") as file:
             file.seek(before)
             return file.read()
@@ -91,9 +92,9 @@ class Fetching:
                 stderr=out, start_new_session=True, preexec_fn=lambda: die_with(parent),
             ).wait()  # fmt: skip
 
-    def _last_line(self) -> str:
+    def _said(self, one: Inside) -> str:
         with open(self._log, "rb") as file:
-            return container.last_line_of(file.fileno()) or "it said nothing"
+            return engines.said(one, container.end_of(file.fileno())) or "it said nothing"
 
 
 def stamp(setup: Json) -> Optional[List[int]]:

@@ -13,10 +13,12 @@ import os
 import re
 import socket
 import sys
-from typing import List, NamedTuple, Optional
+from typing import List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
 BESIDE = "worker.join"  # beside worker.pyz, on a home that machines share
+JOIN, TOKEN = "TAILRACE_JOIN", "TAILRACE_TOKEN"
+FORM = "https://TOKEN@HOST:PORT#FINGERPRINT"
 
 
 class BadJoin(Exception):
@@ -100,29 +102,43 @@ def found(server: Optional[str], file: Optional[str]) -> Join:
 
 
 def _found(server: Optional[str], file: Optional[str]) -> Join:
-    text = _text(file)
+    text, place = _text(file)
     if "://" in text:
         join = parse(text)
         return join._replace(url=parse(server).url) if server else join
     if server is None:
-        raise BadJoin(
-            "no server is named; give its join text in TAILRACE_JOIN, in a file named by --join, "
-            f"or in {BESIDE} beside worker.pyz"
-        )
+        raise BadJoin(_no_server(place))
     given = parse(server)
     if given.token:
         raise BadJoin("a token on the command line can be read by anybody; give it in a file")
     return given._replace(token=text)
 
 
-def _text(file: Optional[str]) -> str:
+def _no_server(place: str) -> str:
+    """`place`: where something was found that names none; '': there was nothing anywhere."""
+    if place == TOKEN:
+        return f"{TOKEN} is a token alone, and names no server; give its address by --server"
+    if place:
+        return (
+            f"{place} is there, and holds no join text, which is {FORM}; "
+            "`tailrace tokens add NAME --pool`, where the server is, makes one"
+        )
+    return (
+        f"no server is named; give its join text in {JOIN}, in a file named by --join, "
+        f"or in {BESIDE} beside worker.pyz"
+    )
+
+
+def _text(file: Optional[str]) -> Tuple[str, str]:
+    """Also where it was found."""
     if file is not None:
-        return read(file)
-    given = os.environ.get("TAILRACE_JOIN") or os.environ.get("TAILRACE_TOKEN")
-    if given:
-        return given.strip()
+        return read(file), file
+    for name in (JOIN, TOKEN):
+        given = os.environ.get(name, "").strip()
+        if given:
+            return given, name
     beside = [path for path in _places() if os.path.exists(path)]
-    return read(beside[0]) if beside else ""
+    return (read(beside[0]), beside[0]) if beside else ("", "")
 
 
 def _places() -> List[str]:

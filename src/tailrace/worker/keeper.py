@@ -26,7 +26,7 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional
 
-from . import container, ring, script, spawn, tree
+from . import container, openfiles, ring, script, spawn, tree
 from .attempt import Attempt
 from .begun import Begun
 from .limits import Limits
@@ -44,6 +44,7 @@ from .surroundings import Surroundings
 GATHER_S = 0.01
 SHORT_US = 100_000
 SHORT_IN_A_ROW = 20
+MANY_PASSING = 1000  # folders: then those that are gone are forgotten
 Json = Dict[str, Any]
 
 
@@ -54,7 +55,7 @@ class Keeper:
         self._around = Surroundings(capacity)
         self._ring = Ring(os.path.join(folder, "ring"))
         self._scripts = script.Scripts(os.path.join(folder, "scripts"))
-        self._passing: List[str] = []  # folders of batch scripts on their way out
+        self._passing: List[str] = []  # folders of attempts on their way out
         self._begun = Begun(os.path.join(folder, "begun"))
         self._folder = folder
         self._scratch = os.path.join(folder, "scratch")
@@ -242,7 +243,7 @@ class Keeper:
         attempt.started_us = time.monotonic_ns() // 1000
         short = self._seems_short(attempt.bag, attempt.started_us)
         plain = program.stage is None and program.container is None
-        if short and plain and spawn.can_spawn():
+        if short and plain and spawn.can_spawn() and not openfiles.raised():
             return spawn.spawn(program, attempt.slot)
         return spawn.fork(program, attempt.slot, self._tree.root)
 
@@ -346,7 +347,6 @@ class Keeper:
             os.rmdir(attempt.passing)
         except OSError:
             self._remove(attempt.passing)
-            self._passing = [*filter(os.path.exists, self._passing[-1000:]), attempt.passing]
 
     def clear_up(self) -> None:
         """What was being removed when all below was ended."""
@@ -355,6 +355,9 @@ class Keeper:
         container.remove_all(self._folder)
 
     def _remove(self, folder: str) -> None:
+        self._passing.append(folder)
+        if len(self._passing) > MANY_PASSING:
+            self._passing = [*filter(os.path.exists, self._passing)]
         try:
             argv = ["rm", "-rf", "--", folder]
             pid = os.spawnv(os.P_NOWAIT, "/bin/rm", argv)
@@ -379,17 +382,6 @@ class Keeper:
             processes = {**dict.fromkeys(self._by_pid), **dict.fromkeys(self._runners.by_pid)}
             running = tree.below(processes, self._tree.look())
             self._outbox.put({"used_us": self._used_us + sum(map(tree.cpu_us, running))})
-
-
-def _allow_open_files(count: int) -> None:
-    """Only a machine with hundreds of cores needs more than the usual thousand."""
-    if count > 1000:
-        import resource
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-        if soft != resource.RLIM_INFINITY and soft < wanted:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _stop_ignoring() -> None:
@@ -420,7 +412,7 @@ def main(fd: int, lock_fd: int, guarded: int, folder: str, capacity: Mapping[str
     os.set_blocking(fd, False)
     os.set_inheritable(fd, False)
     os.set_inheritable(lock_fd, False)
-    _allow_open_files(2 * capacity.get("cores", 0) // 1000 + 300)
+    openfiles.allow(2 * capacity.get("cores", 0) // 1000 + 300)
     code = 0
     keeper: Optional[Keeper] = None
     try:

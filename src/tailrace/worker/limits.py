@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Callable, Dict, Iterable, List, Optional
+from typing import Dict, Iterable, List, Optional
 
 from . import container, tree
 from .attempt import Attempt
+from .family import OrphansOf, family
 from .ring import PUNCH_ABOVE
 from .staging import bytes_in
 from .written import Written
@@ -39,7 +40,7 @@ class Limits:
     def _look_by(self, when: float) -> None:
         self.due = when if self.due is None else min(self.due, when)
 
-    def look(self, attempts: Iterable[Attempt], orphans_of: Callable[[int], List[int]]) -> None:
+    def look(self, attempts: Iterable[Attempt], orphans_of: OrphansOf) -> None:
         now = time.monotonic()
         if self.due is None or now < self.due:
             return
@@ -56,9 +57,9 @@ class Limits:
                 self._look_at_output(attempt, now)
                 if attempt.outcome is None and _limited(attempt):
                     parents = self._tree.look() if parents is None else parents
-                    family = _family(attempt, orphans_of, parents)
-                    self._look_at_memory(attempt, family)
-                    self._look_at_disk(attempt, family, parents)
+                    members = family(attempt, orphans_of, parents)
+                    self._look_at_memory(attempt, members)
+                    self._look_at_disk(attempt, members, parents)
             self._look_by(_next_of(attempt))
 
     def end(
@@ -73,9 +74,7 @@ class Limits:
         if grace_s > 0:
             self._signal(attempt, signal.SIGTERM, lambda _: [])
 
-    def _signal(
-        self, attempt: Attempt, number: int, orphans_of: Callable[[int], List[int]]
-    ) -> None:
+    def _signal(self, attempt: Attempt, number: int, orphans_of: OrphansOf) -> None:
         if attempt.inside is not None and self._tell(attempt, number):
             return
         if not tree.send_group(attempt.pid, number):
@@ -104,35 +103,26 @@ class Limits:
             wait = 0.02
         attempt.look_at = now + wait
 
-    def _look_at_memory(self, attempt: Attempt, family: List[int]) -> None:
+    def _look_at_memory(self, attempt: Attempt, members: List[int]) -> None:
         """Pages shared between its processes are counted once, if the sum would be too much."""
         limit = attempt.limits.get("memory")
-        used = sum(map(tree.resident, family))
+        used = sum(map(tree.resident, members))
         if limit and used > limit:
-            used = sum(map(tree.proportional, family))
+            used = sum(map(tree.proportional, members))
             if used > limit:
                 self.end(attempt, "over_limit", "memory", 0, _too_much("memory", used, limit))
         attempt.memory = max(attempt.memory, used)
 
-    def _look_at_disk(self, attempt: Attempt, family: List[int], parents: Dict[int, int]) -> None:
+    def _look_at_disk(self, attempt: Attempt, members: List[int], parents: Dict[int, int]) -> None:
         limit = attempt.limits.get("disk")
         if not limit or attempt.written is None:
             return
         if attempt.folder is not None:
             used = bytes_in(attempt.folder)
         else:
-            used = attempt.written.look(family, parents)
+            used = attempt.written.look(members, parents)
         if used > limit:
             self.end(attempt, "over_limit", "disk", 0, _too_much("disk", used, limit))
-
-
-def _family(
-    attempt: Attempt, orphans_of: Callable[[int], List[int]], parents: Dict[int, int]
-) -> List[int]:
-    """In a container without the engine's own processes, wherever those inside belong."""
-    if attempt.inside is not None and attempt.slot is not None:
-        return tree.below(container.members(attempt.slot.result_path), parents)
-    return tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
 
 
 def _too_much(kind: str, used: int, limit: int) -> str:

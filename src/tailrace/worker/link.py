@@ -6,17 +6,14 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 from typing import Any, Dict, FrozenSet, List, Mapping
 
-from . import begun, container
+from . import begun, container, fresh
 from .pipe import Lines, Outbox
 from .tree import kill_all_below
 
 Json = Dict[str, Any]
-_CODE = """import sys
-sys.path.insert(0, {root!r})
-from {package}.guard import stand_above
+_CODE = """from {package}.guard import stand_above
 guarded = stand_above({fd})
 from {package}.keeper import main
 main({fd}, {lock_fd}, guarded, {folder!r}, {capacity!r})
@@ -32,29 +29,23 @@ class KeeperLink:
         self._start()
 
     def _start(self) -> None:
-        """A fresh interpreter without site packages: it starts fast and forks cheaply. Its own
-        session keeps the terminal's signals away; the client says when to end."""
+        """Its own session keeps the terminal's signals away; the client says when to end."""
         begun.forget(self._begun_path)
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        package = __package__ or ""
-        root = os.path.abspath(__file__)
-        for _ in range(len(package.split(".")) + 1):
-            root = os.path.dirname(root)
         code = _CODE.format(
-            root=root,
-            package=package,
+            package=fresh.PACKAGE,
             fd=theirs.fileno(),
             lock_fd=self._lock_fd,
             folder=self._folder,
             capacity=self._capacity,
         )
         self.process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", code],
+            fresh.command(code),
             stdin=subprocess.DEVNULL,
             pass_fds=(theirs.fileno(), self._lock_fd),
-            env=_without_secrets(),
+            env=fresh.environment(),
             start_new_session=True,
         )
         theirs.close()
@@ -114,8 +105,3 @@ class KeeperLink:
         except subprocess.TimeoutExpired:
             pass
         kill_all_below(1.0)
-
-
-def _without_secrets() -> Dict[str, str]:
-    ours = ("TAILRACE_TOKEN", "TAILRACE_JOIN")
-    return {name: value for name, value in os.environ.items() if name not in ours}

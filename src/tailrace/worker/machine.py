@@ -7,6 +7,8 @@ import re
 import sys
 from typing import Any, Dict, Optional
 
+from . import confines
+
 # Left for the system and the worker itself, when the whole machine is offered.
 _LEFT_FREE = 0.05
 
@@ -14,21 +16,16 @@ _LEFT_FREE = 0.05
 def cores() -> int:
     """Those this process may use."""
     try:
-        return len(os.sched_getaffinity(0))
+        bound = len(os.sched_getaffinity(0))
     except AttributeError:
-        return os.cpu_count() or 1
+        bound = os.cpu_count() or 1
+    return min([bound, *confines.cores()])
 
 
 def memory() -> int:
-    """Bytes for tasks: of the machine, or of the control group it is confined to."""
+    """Bytes for tasks: of the machine, or of what it is confined to."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            with open(path) as file:
-                total = min(total, int(file.read()))
-        except (OSError, ValueError):
-            pass
-    return int(total * (1 - _LEFT_FREE))
+    return int(min([total, *confines.memory()]) * (1 - _LEFT_FREE))
 
 
 def gpus() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import List, Tuple
+from typing import List, Optional, Tuple
 
 
 def parse(args: List[str]) -> argparse.Namespace:
@@ -21,6 +21,9 @@ def parse(args: List[str]) -> argparse.Namespace:
     add("--cores", type=float, default=None, metavar="N", help="for tasks; else all")
     add("--memory", type=int, default=None, metavar="BYTES", help="for tasks; else nearly all")
     add("--speed", type=_speed, default=1.0, metavar="X", help="beside other machines; else 1")
+    add("--owner", default=None, metavar="NAME", help="whose machine this is; else its user's")
+    add("--conf", default=None, metavar="FILE", help="what its owner says; else worker.conf")
+    add("--benchmark", type=_patience, default=30.0, metavar="S", help="measured when idle so long")
     add("--gpus", type=int, default=None, metavar="N", help="for tasks; else all")
     add("--has", type=_own, action="append", default=[], metavar="NAME=N", help="own resources")
     add("--cache", type=_bytes, default=10**10, metavar="SIZE", help="of inputs kept; else 10GB")
@@ -48,6 +51,16 @@ def _bytes(text: str) -> int:
         raise ValueError(text)
     number, prefix, binary = found.groups()
     return int(float(number) * (1024 if binary else 1000) ** " kMGT".index(prefix or " "))
+
+
+def _patience(text: str) -> Optional[float]:
+    """Seconds, or `never`."""
+    if text == "never":
+        return None
+    value = float(text)
+    if not 0 <= value < 1e9:
+        raise ValueError(text)
+    return value
 
 
 def _speed(text: str) -> float:

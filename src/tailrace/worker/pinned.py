@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any, Optional
 from urllib.parse import urlsplit
 
 MOST_RETRY_AFTER_S = 60.0
+# By OpenSSL's numbers; ours say what to do.
+DATES = {
+    9: "is not valid yet: is the clock of this machine right?",
+    10: "has expired; nothing was sent. Its admin has to renew it, if the clock of this machine is "
+    "right",
+}
+# By name: their modules are slow to import. OpenSSL's words are for those who know it.
+PLACE = re.compile(r"^_ssl\.c:\d+: | ?\(_ssl\.c:\d+\)$")
+CUTS = ("SSLEOFError", "SSLZeroReturnError", "IncompleteRead")
 
 
 class WrongCertificate(ConnectionError):
     """Somebody else answers at this address."""
+
+
+class OutOfDate(ConnectionError):
+    """A certificate signed by somebody whom this machine trusts, and for another time."""
 
 
 def fingerprint(certificate: bytes) -> str:
@@ -30,10 +44,23 @@ def connect(url: str, pin: str, timeout_s: float) -> Any:
         connection = http.client.HTTPSConnection(
             host, parts.port, timeout=timeout_s, context=_context(bool(pin))
         )
-    connection.connect()
+    try:
+        connection.connect()
+    except OSError as error:
+        date = DATES.get(getattr(error, "verify_code", 0))
+        if date is None:
+            raise
+        raise OutOfDate(f"the server's certificate {date}") from error
     if pin:
         _check(connection, pin)
     return connection
+
+
+def words(error: Exception) -> str:
+    """For a log."""
+    if type(error).__name__ in CUTS:
+        return "the connection was cut in the middle"
+    return PLACE.sub("", str(error)) or type(error).__name__
 
 
 def seconds(retry_after: Optional[str]) -> Optional[float]:

@@ -11,10 +11,11 @@ import os
 import re
 import stat
 import time
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from . import tree
 from .attempt import Attempt
+from .family import OrphansOf, family
 from .ring import remove
 
 EVERY_S = 1.0
@@ -25,7 +26,6 @@ _NUMBER = r"\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+"
 _FORM = re.compile(rf"({_NUMBER})\s*(?:(%)|/\s*({_NUMBER}))?(?![\w.])[\s:,;-]*(.*)")
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
 Json = Dict[str, Any]
-OrphansOf = Callable[[int], List[int]]
 
 
 class NotUnderstood(Exception):
@@ -53,8 +53,8 @@ class Onlooker:
         for attempt, news in new:
             news["ran_us"] = max(int(now * 1_000_000) - attempt.started_us, 1)
             if attempt.order.get("item") is None:  # else its runner has worked for others, too
-                family = tree.below([attempt.pid, *orphans_of(attempt.id)], parents)
-                news["cpu_us"] = sum(map(tree.cpu_us, family))
+                members = family(attempt, orphans_of, parents)
+                news["cpu_us"] = sum(map(tree.cpu_us, members))
         return [news for _, news in new]
 
     def _there(self, attempts: Mapping[int, Attempt]) -> Iterator[Tuple[Attempt, str]]:

@@ -13,10 +13,14 @@ from .line import SECOND
 PATIENCE = 600 * SECOND  # after the last task has ended
 TEXTS = {
     401: "the server refused this worker's token (401)",
+    403: "the server does not take this worker (403)",
     409: "the server speaks another version of the protocol (409)",
+    422: "the server does not take what the owner of this machine says (422)",
 }
 
 
+BAD_WORDS = 422
+SAYS_WHY = (403, BAD_WORDS)  # in words for whoever started this worker
 OLDER = "the server is older than this worker, and speaks an older protocol (409)"
 
 
@@ -28,23 +32,23 @@ class Refusal:
         self.why: Optional[str] = None
         self.until: Optional[int] = None
         self.by_older = self.by_newer = False
-        self._was_taken = False
+        self.was_taken = False  # by the server, in this session
 
     def heard(self) -> None:
         """It was taken by the server, at first or again."""
-        self._was_taken = True
+        self.was_taken = True
         self.why = self.until = None
         self.by_older = self.by_newer = False
 
-    def note(self, status: int, now: int, newer: Optional[bool] = None) -> None:
-        """`newer`: whether the server is, where that is known."""
+    def note(self, status: int, now: int, newer: Optional[bool] = None, told: str = "") -> None:
+        """`newer`: whether the server is, where that is known. `told`: its own words."""
         self.by_newer, self.by_older = newer is True, newer is False
         if self.by_older:
             self.why, self.until = OLDER, None
             return
         if self.until is None:
-            self.until = now + PATIENCE if self._was_taken else now
-        self.why = TEXTS[status]
+            self.until = now + PATIENCE if self.was_taken else now
+        self.why = f"{TEXTS[status]}: {told}" if status in SAYS_WHY and told else TEXTS[status]
 
     def task_ended(self, now: int) -> None:
         if self.until is not None:

@@ -163,11 +163,9 @@ def _told(value: Any) -> str:
     """As the end of a JSON object."""
     pickled = _pickle(value)
     if len(pickled) > MOST_PICKLED:
-        text = "the result has %d bytes pickled, at most %d are taken; " % (
-            len(pickled),
-            MOST_PICKLED,
-        )
-        raise TooLarge(text + "write it to a file and return its name")
+        text = "the call returned %d bytes (pickled), at most %d are taken: "
+        remedy = "let it write a file and return its name, or return less"
+        raise TooLarge(text % (len(pickled), MOST_PICKLED) + remedy)
     text = base64.b64encode(pickled).decode()
     return '"outcome":"succeeded","exit":0,"pickled":"%s"%s' % (text, _shown(value, len(pickled)))
 
@@ -188,6 +186,9 @@ def _raised(error: BaseException) -> str:
     text = "".join(traceback.format_exception(type(error), shown, shown.__traceback__))
     sys.stderr.write(text)
     line = ("".join(traceback.format_exception_only(type(error), error)).strip() or "?")[:2000]
+    if isinstance(error, TooLarge):  # ours: who called could not unpickle it
+        line = str(error)
+        return _failed(line, pickle.dumps((line, text), 4))
     try:
         pickled = _pickle((error, text))
         if len(pickled) > MOST_PICKLED:
@@ -195,6 +196,10 @@ def _raised(error: BaseException) -> str:
     except BaseException as unpicklable:
         why = "%s; it cannot be pickled: %r" % (line, unpicklable)
         pickled = pickle.dumps((why, text), 4)
+    return _failed(line, pickled)
+
+
+def _failed(line: str, pickled: bytes) -> str:
     encoded = base64.b64encode(pickled).decode()
     return '"outcome":"task_failed","exit":1,"error":%s,"pickled":"%s"' % (_JSON(line), encoded)
 

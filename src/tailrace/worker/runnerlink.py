@@ -78,13 +78,12 @@ class RunnerLink:
 
     # ---- calls --------------------------------------------------------------------------------
 
-    def call(self, order: Json, function: Json) -> int:
+    def call(self, order: Json, function: Json, item: bytes) -> int:
         """Sent with the next `flush`; its permit."""
         bag = int(order["bag"])
         if function["pickled"] and self._functions.get(bag) != function["pickled"]:
             self._put_function(bag, function["pickled"])
         self._permit = (self._permit + 1) & 0xFFFFFFFF
-        item = base64.b64decode(order["item"])
         self._put(CALL, self._permit, bag, order["attempt"], order.get("index") or 0, item)
         self._permits.append(PERMIT.pack(self._permit))
         return self._permit
@@ -181,6 +180,14 @@ class RunnerLink:
     def _close_permits(self) -> None:
         os.close(self._take)
         os.close(self._give)
+
+
+def item_of(order: Json) -> bytes:
+    """Pickled, as it was sent; a large one has come as a file. OSError when that is gone."""
+    for laid in order.get("inputs") or ():
+        with open(laid["path"], "rb") as stream:
+            return stream.read()
+    return base64.b64decode(order["item"])
 
 
 def _setting(function: Json) -> bytes:

@@ -23,7 +23,7 @@ from .pipe import Outbox, encode
 from .ring import Ring
 from .room import Room
 from .runner import ANSWERED, HELLO
-from .runnerlink import Answer, RunnerLink
+from .runnerlink import Answer, RunnerLink, item_of
 from .surroundings import Surroundings
 
 AHEAD_US = 10_000  # of work handed to a runner beyond what it does
@@ -96,8 +96,21 @@ class Runners:
             except Exception as error:
                 self._outbox.put(attempt.not_started(error))
                 return True
-        self._hand_over(runner, attempt)
+        try:
+            item = item_of(attempt.order)
+        except OSError as error:
+            self._not_needed(runner)
+            self._outbox.put(
+                attempt.failed("host_failed", None, f"its arguments are gone: {error}")
+            )
+            return True
+        self._hand_over(runner, attempt, item)
         return True
+
+    def _not_needed(self, runner: Runner) -> None:
+        if not runner.calls:
+            runner.idle_since = time.monotonic()
+            self._idle.setdefault(runner.key, []).append(runner)
 
     def _free(self, key: Key, attempt: Attempt) -> Optional[Runner]:
         idle = self._idle.get(key)
@@ -117,7 +130,7 @@ class Runners:
         most = min(int(AHEAD_US / max(lately, 1.0)), MOST_AHEAD)
         return runner if len(runner.calls) <= most else None
 
-    def _hand_over(self, runner: Runner, attempt: Attempt) -> None:
+    def _hand_over(self, runner: Runner, attempt: Attempt, item: bytes) -> None:
         now_us = time.monotonic_ns() // 1000
         attempt.pid, attempt.slot, attempt.started_us = runner.pid, runner.slot, now_us
         if not runner.calls:
@@ -128,7 +141,7 @@ class Runners:
         runner.calls.append(attempt)
         self._by_id[attempt.id] = attempt
         self._touched[runner.pid] = runner
-        permit = runner.link.call(attempt.order, attempt.terms["function"])
+        permit = runner.link.call(attempt.order, attempt.terms["function"], item)
         place = _BEGUN + runner.slot.number * (MOST_AHEAD + 8) + permit % (MOST_AHEAD + 8)
         self._begun.note(place, attempt.id)
 

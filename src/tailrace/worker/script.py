@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import shlex
 import tempfile
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 Json = Dict[str, Any]
 TMPDIR = "SLURM_TMPDIR"
@@ -37,6 +39,18 @@ if [ "${many:-1}" != 1 ]; then
 fi
 exec "$@"
 """
+# A login shell (`#!/bin/bash -l`) reads its profile first, which may set PATH anew. Bash reads this
+# after that, unless the profile names another file; and a function that came with the environment
+# it keeps whatever the profile does.
+_AGAIN = """case "$PATH:" in {own}:*) ;; *) PATH={own}:$PATH ;; esac
+if [ -n "${{TAILRACE_BASH_ENV-}}" ]; then . "$TAILRACE_BASH_ENV"; fi
+"""
+_FUNCTION = "BASH_FUNC_srun%%"
+# Other shells read nothing after their profile, and know no function that came: such a script is
+# read by its own shell, which has put the folder back before. `$0` and `$@` are what they would be.
+_LOGIN = re.compile(r"#![ \t]*(\S+)[ \t]+(-[a-zA-Z]*l[a-zA-Z]*|--login)[ \t]*\r?$")
+_OTHERS = ("sh", "dash", "ash", "ksh", "mksh", "zsh")
+_READ = 'case "$PATH:" in {own}:*) ;; *) PATH={own}:$PATH ;; esac; . "$0"'
 
 
 class Scripts:
@@ -53,7 +67,9 @@ class Scripts:
             folder = os.path.join(self._folder, key)
             os.makedirs(os.path.join(folder, "bin"), exist_ok=True)
             path = self._paths[key] = os.path.join(folder, name)
-            _write(os.path.join(folder, "bin", "srun"), _SRUN)
+            own = os.path.join(folder, "bin")
+            _write(os.path.join(own, "srun"), _SRUN)
+            _write(os.path.join(folder, "again.bash"), _AGAIN.format(own=shlex.quote(own)))
             _write(path, text)
         return path
 
@@ -66,10 +82,23 @@ def _write(path: str, text: str) -> None:
     os.replace(beside, path)
 
 
+def words_of(path: str, text: str) -> List[str]:
+    """By which it is started."""
+    found = _LOGIN.match(text.partition("\n")[0])
+    if found is None or os.path.basename(found[1]) not in _OTHERS:
+        return [path]
+    own = shlex.quote(os.path.join(os.path.dirname(path), "bin"))
+    return [found[1], found[2], "-c", _READ.format(own=own), path]
+
+
 def surround(env: Dict[str, str], path: str) -> str:
     """Adds what is known only on the machine; returns a folder of the task's own, to be removed."""
     own = os.path.join(os.path.dirname(path), "bin")
     env["PATH"] = f"{own}:{env.get('PATH', os.defpath)}"
+    if env.get("BASH_ENV"):
+        env["TAILRACE_BASH_ENV"] = env["BASH_ENV"]
+    env["BASH_ENV"] = os.path.join(os.path.dirname(path), "again.bash")
+    env.setdefault(_FUNCTION, f'() {{  {shlex.quote(os.path.join(own, "srun"))} "$@"\n}}')
     env.setdefault("TMPDIR", "/tmp")
     env[TMPDIR] = tempfile.mkdtemp(prefix="tailrace-", dir=_existing(env["TMPDIR"]))
     node = os.uname().nodename.partition(".")[0]

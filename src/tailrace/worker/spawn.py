@@ -23,6 +23,7 @@ import time
 from functools import lru_cache
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
+from . import openfiles
 from .container import Container
 from .linux import die_with
 from .ring import Slot
@@ -111,6 +112,7 @@ def _become(program: Program, slot: Slot, parent: int, mask: Iterable[int]) -> N
     try:
         os.setsid()
         die_with(parent)
+        openfiles.take(openfiles.given())
         for number in SURVIVED:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)

@@ -16,6 +16,7 @@ from typing import Any, Dict, Iterable, List, Optional, Tuple
 _FICLONE = 0x40049409
 _CHUNK = 1 << 16  # larger ones cost more: the kernel then looks for large pages
 Json = Dict[str, Any]
+MOST_NEW = 1000  # files that a task may leave without having declared them
 
 
 class Refused(Exception):
@@ -121,6 +122,21 @@ def collect(folder: str, outputs: Iterable[Json]) -> List[Json]:
         if os.path.islink(path):
             _put_in_place(real, path, name)
         found.append({"name": name, "path": path, "size": there.st_size})
+    return found
+
+
+def found_new(folder: str, inputs: Iterable[Json]) -> List[Json]:
+    """All files that were not laid there: the outputs of a task that declares none."""
+    known = {os.path.normpath(item["name"]) for item in inputs}
+    found = []
+    for above, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(names):
+            plain = os.path.relpath(os.path.join(above, name), folder)
+            if plain not in known:
+                found.append({"name": plain})
+    if len(found) > MOST_NEW:
+        raise Refused(f"it left {len(found):,} files in its folder, of at most {MOST_NEW:,}")
     return found
 
 

@@ -94,17 +94,26 @@ class Tree:
 
 
 def below(roots: Iterable[int], parents: Dict[int, int]) -> List[int]:
-    """These processes and all their descendants."""
+    """These processes and all their descendants, parents first, each once: among `roots` may be
+    some that are below others."""
     children: Dict[int, List[int]] = {}
     for pid, parent in parents.items():
         children.setdefault(parent, []).append(pid)
+    given = set(roots)
+    ahead = [pid for pid in given if not _is_below(pid, given, parents)]
     found: List[int] = []
-    ahead = list(roots)
     while ahead:
         pid = ahead.pop()
         found.append(pid)
         ahead.extend(children.get(pid, ()))
     return found
+
+
+def _is_below(pid: int, others: Set[int], parents: Dict[int, int]) -> bool:
+    at = parents.get(pid)
+    while at is not None and at not in others:
+        at = parents.get(at)
+    return at is not None
 
 
 def _listing() -> List[str]:
