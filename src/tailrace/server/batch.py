@@ -33,6 +33,7 @@ class NewBag(msgspec.Struct, frozen=True):
     programs: dict[str, str] = {}  # hashes of what its command is made of, by name
     key: Key | None = None  # under which it was handed in
     taken: Iterable[Row] = ()  # idx and attempt of results that come from earlier bags
+    laid: bool = False  # or they and the chunks were laid down before, by `Store.lay`
 
     def is_in(self, state: State) -> bool:
         """It was committed before, though who told it may not have heard."""
@@ -45,9 +46,11 @@ class MoreTasks(msgspec.Struct, frozen=True):
     bag: int
     before: int  # tasks it has: with more, this is stored already
     spec: bytes  # of the whole bag
-    chunks: list[bytes]  # of the new rows
+    chunks: Iterable[bytes]  # of the new rows
     first_chunk: int
     permutation: bytes | None = None  # of the whole bag
+    laid: bool = False  # its chunks were laid down before, by `Store.lay_more`
+    looked_at: tuple[str, ...] = ()  # parameters of theirs that the scheduler is told
 
     def is_in(self, state: State) -> bool:
         """The same; also when others came first, behind which these would have to stand."""
@@ -58,7 +61,7 @@ class MoreTasks(msgspec.Struct, frozen=True):
         """Else the scheduler does not take them, and nothing of them may be stored: others came
         first, or the bag was cancelled since they were numbered."""
         bag = state.bags.get(self.bag)
-        return bag is not None and bag.may_grow(self.before)
+        return bag is not None and bag.may_grow(self.before, self.looked_at)
 
 
 New = NewBag | MoreTasks
@@ -77,15 +80,17 @@ class Batch:
         self.reopened: list[Row] = []  # bag, idx
         self.troubles: list[Row] = []  # bag, idx, row
         self.untroubled: list[Row] = []  # bag, idx
-        self.hosts: list[Row] = []  # host, session, seq, row, about, first_seen_us, last_seen_us
+        self.hosts: list[Row] = []  # host, session, seq, row, about, first and last seen, key
         self.live: list[Row] = []  # all that the host holds, host
         self.answered: list[Row] = []  # seq, host
         self.work: list[Row] = []  # bag, host, how many more were sent, and succeeded
         self.leases: list[Row] = []  # lease, bag, row
+        self.uses: list[Row] = []  # bag, or 0, owner, row
         self.unpublished: list[Row] = []  # attempt
         self.published: list[Row] = []  # attempt
         self.feed: list[Row] = []  # bag, at_us, kind, body
         self.forgotten: list[Row] = []  # bag
+        self.forgotten_hosts: list[Row] = []  # host
         self.floors: list[Row] = []  # kind and number: all numbers up to it have been used
         self.journal: list[Row] = []  # body
 

@@ -15,7 +15,7 @@ Ticket = int
 
 
 class Call:
-    __slots__ = ("ack", "answer", "held", "old", "request", "start", "ticket", "trusted",
+    __slots__ = ("ack", "answer", "held", "old", "refused", "request", "start", "ticket", "trusted",
                  "until_us")  # fmt: skip
 
     def __init__(
@@ -28,6 +28,7 @@ class Call:
         self.ack: list[int] = []
         self.held: dict[int, None] = {}
         self.old = False  # an earlier call of this worker, or one of an earlier session
+        self.refused = ""  # why: it is not of the host it names
         self.answer = False
         self.start: list[Attempt] = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from tailrace.bag import catalogue
+from tailrace.bag.bag import Bag
 from tailrace.bag.catalogue import Catalogue
 from tailrace.bag.spec import FileName
 from tailrace.bag.task import Input, Task
@@ -35,6 +36,17 @@ class Catalogues:
                     self._give(file, giver, taker, f"the input {path}")
                     given.add(file)
 
+    def check_parcels(self, number: int, name: FileName, bag: Bag) -> None:
+        """Each large item is among what the bag has taken in: BadInput where one is not, which no
+        host could fetch."""
+        known = self.held(of_bag(number), name) or {}
+        entries = (entry for found in known.values() for entry in found)
+        there = {(entry.hash, entry.size) for entry in entries}
+        for index in range(bag.count):
+            for item in bag.task(index).inputs:
+                if (item.hash, item.size) not in there:
+                    raise BadInput(f"the arguments of call {index} are not in its catalogue")
+
     def _give(self, file: File, giver: str, taker: str, what: str) -> None:
         if not is_file(*file):
             raise BadInput(f"{what} is not named by a hash and a size")
@@ -52,14 +64,18 @@ class Catalogues:
     def of(self, number: int, name: FileName) -> Catalogue:
         found = self._read.get(number)
         if found is None:
-            try:
-                found = catalogue.decode(self._content(of_bag(number), name))
-            except (OSError, Broken):
-                found = {}  # collected: its tasks will say what they miss
+            found = self.held(of_bag(number), name) or {}  # collected: its tasks will miss it
             self._read[number] = found
             if len(self._read) > KEPT:
                 self._read.popitem(last=False)
         return found
+
+    def held(self, holder: str, name: FileName) -> Catalogue | None:
+        """Of whoever holds it, from any thread; None: it was collected, or never came."""
+        try:
+            return catalogue.decode(self._content(holder, name))
+        except (OSError, Broken):
+            return None
 
     def inputs(self, number: int, name: FileName, task: Task) -> tuple[Input, ...]:
         """A folder becomes the files in it."""

@@ -8,10 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tailrace.bag import then
 from tailrace.bag.bag import Bag
-from tailrace.bag.task import Task
+from tailrace.bag.spec import FileName
+from tailrace.bag.task import Input, Task
 from tailrace.server.catalogues import Catalogues
+from tailrace.server.fitting import fitted
 from tailrace.server.people.sealed import Sealed
+from tailrace.server.protocol import WorkResult, decode_result
 from tailrace.server.tables.store import Store
 
 KEPT = 64  # bags in memory
@@ -39,10 +43,28 @@ class Contents:
     def task(self, number: int, index: int) -> Task:
         bag = self.bag(number, index)
         task = bag.task(index)
-        if bag.spec.catalogue is None or not task.inputs:
+        if bag.spec.catalogue is None or not (task.inputs or task.last):
             return task
+        if task.last:
+            return replace(task, inputs=self._of_all(bag, bag.spec.catalogue))
         inputs = self._catalogues.inputs(number, bag.spec.catalogue, task)
         return replace(task, inputs=inputs)
+
+    def _of_all(self, bag: Bag, name: FileName) -> tuple[Input, ...]:
+        """All that came from the bag's folder, and over that what its tasks left."""
+        known = self._catalogues.of(bag.number, name)
+        found = {item.name: item for item in then.brought(known, bag.spec.folder)}
+        for index, body in self._store.successes(bag.number) if bag.spec.outputs else ():
+            left = {file.name: file for file in decode_result(body).outputs}
+            if index != bag.last:
+                for output in bag.outputs(index, left):
+                    file = left[output.name]
+                    found[output.target] = Input(output.target, "", file.hash, file.size)
+        return tuple(found.values())
+
+    def fitted(self, number: int, result: WorkResult) -> WorkResult:
+        spec = self.bag(number).spec
+        return fitted(result, spec.keep_output, call=spec.function is not None)
 
     def shared(self, number: int) -> dict[str, Any]:
         found = self._shared.get(number)

@@ -7,13 +7,17 @@ never committed. `rise` makes the next desk from the tables and tells it again w
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
+from tailrace.errors import StoreError
 from tailrace.scheduler.events import AnyEvent
 from tailrace.server.batch import Batch, New
 from tailrace.server.desk import Desk, Released
 from tailrace.server.tables.link import TROUBLES
 from tailrace.server.tables.store import Store
+
+log = logging.getLogger(__name__)
 
 Heard = Callable[[], None]
 CHECK_US = 2_000_000  # so long a server that writes nothing may not know that it lost its store
@@ -75,6 +79,15 @@ class Cycle:
         for _, _, heard in told:
             if heard is not None:
                 heard()
+
+    def end(self, now: int) -> None:
+        """In order. Where the store does not take it, as much is lost as by a kill."""
+        if self._desk is None or not self._desk.scheduler.state.unkept:
+            return
+        try:
+            self._write(self._desk.last_words(now), now)
+        except (*TROUBLES, StoreError) as error:
+            log.warning("what hosts did in the last minute is not stored: %s", error)
 
     def drop(self) -> None:
         """With all it had decided; what of it is committed stands in the tables."""

@@ -31,10 +31,12 @@ from tailrace.scheduler.events import (
     OfferWithdrawn,
     Progress,
     Restarted,
+    Stopping,
     Tick,
 )
 from tailrace.scheduler.journal import Page
 from tailrace.scheduler.leases import STANDING
+from tailrace.server import clock
 from tailrace.server.batch import Batch, MoreTasks, New
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
 from tailrace.server.ledger import DriverCall, Ledger
@@ -43,13 +45,15 @@ from tailrace.server.moving import Moving
 from tailrace.server.orders import Content, Orders
 from tailrace.server.protocol import (
     NULL,
+    PROTOCOL,
     WorkProgress,
     WorkReply,
     WorkRequest,
     WorkResult,
 )
-from tailrace.server.session import Session
+from tailrace.server.session import Session, refusal
 from tailrace.server.tables.store import Store
+from tailrace.server.unmade import Unmade
 
 SCAN_US = SECOND_US  # how often silence is looked for
 Known = tuple[int, int, str]  # bag, index and host of an attempt
@@ -86,6 +90,7 @@ class Desk:
         self._events: list[tuple[AnyEvent, New | None]] = []
         self._parked = Parked()
         self._answered: list[Call] = []
+        self._unmade = Unmade()
         self._sessions: dict[str, Session] = {}
         self._scan_us = now + SCAN_US
         self._restore(store, now)
@@ -93,7 +98,7 @@ class Desk:
         self._patience_us = max((pool.silent_after_us for pool in pools), default=MOST_WAIT_US)
         grace = self._patience_us if self._sessions and pools else 0  # a fresh store waits for none
         self._grace_until_us = now + grace
-        self._events.append((Restarted(seed, pools, grace), None))
+        self._events.append((Restarted(seed, pools, grace, clock.offset_us()), None))
 
     def _restore(self, store: Store, now: int) -> None:
         rows = store.restored()
@@ -101,8 +106,8 @@ class Desk:
             rows = apart(rows, now)
         self._opening: Page | None = Page(rows, now)
         self.scheduler.restore(rows, now)
-        for host, (number, seq, about, first) in store.sessions().items():
-            self._sessions[host] = Session(host, number, seq, about, first, now)
+        for host, (number, seq, about, first, key) in store.sessions().items():
+            self._sessions[host] = Session(host, number, seq, about, first, now, key)
 
     # what comes in
 
@@ -110,6 +115,15 @@ class Desk:
         self, ticket: Ticket, request: WorkRequest, now: int, *, trusted: bool = False
     ) -> None:
         self._waiting.append(Call(ticket, request, now, trusted=trusted))
+
+    def refusal(self, request: WorkRequest) -> str:
+        """Why this call is not one of the host it names; '': it is."""
+        return refusal(self._sessions.get(request.host), request)
+
+    def admits(self, host: str, key: str) -> bool:
+        """Does this key show that the caller is this host?"""
+        session = self._sessions.get(host)
+        return session is not None and session.admits(key)
 
     def hang_up(self, ticket: Ticket) -> None:
         """The caller has gone: a parked call is no offer any more."""
@@ -136,7 +150,8 @@ class Desk:
     # the cycle
 
     def busy(self) -> bool:
-        return bool(self._waiting or self._events or self._ledger.unwritten)
+        waits = self._waiting or self._events or self._unmade
+        return bool(waits or self._ledger.unwritten)
 
     def next_wakeup(self) -> int:
         soon = min(self._scan_us, self._parked.next_end())
@@ -148,6 +163,9 @@ class Desk:
         ledger = self._ledger
         ledger.begin(now, self.scheduler.state, self._opening)
         self._opening = None
+        for result, ended in self._unmade.take(self.scheduler.state):
+            ledger.reported(result)
+            self._handle(ended, now)
         events, self._events = self._events, []
         for event, new in events:
             if new is not None:
@@ -166,6 +184,13 @@ class Desk:
         for call in self._answered:
             self._fill(call)
         return ledger.batch()
+
+    def last_words(self, now: int) -> Batch:
+        """What it has only in mind, at an orderly end: whoever waits is not heard any more."""
+        self._ledger.begin(now, self.scheduler.state, self._opening)
+        self._opening = None
+        self._handle(Stopping(), now)
+        return self._ledger.batch()
 
     def release(self, now: int) -> Released:
         ledger = self._ledger
@@ -189,6 +214,10 @@ class Desk:
     def _take(self, call: Call, now: int) -> None:
         request = call.request
         session = self._sessions.get(request.host)
+        call.refused = refusal(session, request)
+        if call.refused:  # of two that came at once as one new host, it was the second
+            self._answer(call)
+            return
         if session is not None and (request.session, request.seq) <= (session.number, session.seq):
             call.old = True
             self._take_results(call, now)
@@ -204,7 +233,7 @@ class Desk:
             self._take_progress(request, now)
         self._end_dropped(call, now)
         self._supersede(request.host)
-        if self._stop(request) is None:
+        if self._stop(request) is None and request.protocol == PROTOCOL:
             self._handle(Offer(request.host, request.capacity), now)
         self._park_or_answer(call, now)
 
@@ -214,13 +243,15 @@ class Desk:
             session = Session(request.host, request.session, request.seq, b"{}", now, now)
             self._sessions[request.host] = session
         seen = HostSeen(request.host, request.pool, request.kind, request.capacity, request.lease,
-                        request.speed, session.end_of(request, now))  # fmt: skip
+                        request.speed, session.end_of(request, now), owner=request.owner,
+                        cpu=request.cpu, says=request.says,
+                        benchmark=request.benchmark)  # fmt: skip
         told = session.facts == seen and not session.gone and session.number == request.session
         if session.number != request.session:
             session.sent.clear()
         session.number, session.seq, session.seen_us = request.session, request.seq, now
         session.gone = False
-        if not told:
+        if session.learn(request.key) or not told:
             session.facts = seen
             session.about = msgspec.json.encode(request.about)
             self._handle(seen, now)
@@ -243,6 +274,7 @@ class Desk:
             known = self._known(result.attempt)
             if known is None or known[2] != call.request.host:
                 continue
+            result = self._content.fitted(known[0], result)
             if result.outcome is Outcome.SUCCEEDED:
                 result = self._arrived(known[0], known[1], result)
             self._ledger.reported(result, again=self._had_succeeded(result))
@@ -325,7 +357,7 @@ class Desk:
     def _withdraw(self, call: Call) -> None:
         """An answered call is no open offer. The scheduler closes those it matched itself."""
         if call.request.host in self.scheduler.state.offers:
-            self._handle(OfferWithdrawn(call.request.host), self.scheduler.state.now)
+            self._handle(OfferWithdrawn(call.request.host), self._ledger.now)
 
     def _has_news(self, call: Call, now: int) -> bool:
         """Something to start, drop or stop. A worker needs its time to end what it was told to
@@ -388,7 +420,7 @@ class Desk:
 
     def _fill(self, call: Call) -> None:
         """What this call will be told to start, while it can still be committed with it."""
-        if call.old:
+        if call.old or call.refused:
             return
         host, held = call.request.host, call.held
         live = self.scheduler.state.hosts[host].live
@@ -399,9 +431,11 @@ class Desk:
 
     def _reply(self, call: Call, now: int) -> WorkReply:
         request = call.request
+        if call.refused:
+            return WorkReply(request.seq, stop=call.refused)
         if call.old:
-            return WorkReply(request.seq, ack=call.ack)
-        start = [self._orders.start(attempt, self.scheduler.state) for attempt in call.start]
+            return WorkReply(request.seq, ack=call.ack, stop=self._superseded(request))
+        start = self._orders.all(call.start, self.scheduler.state, self._unmade)
         drop = self._to_drop(call)
         self._sessions[request.host].told = dict.fromkeys(drop, now)
         shared = self._orders.shared(start, request.known, self._sessions[request.host].shared)
@@ -412,6 +446,17 @@ class Desk:
         return WorkReply(
             request.seq, start, shared, drop, [], call.ack, contact, stop, ends_s, blobs
         )
+
+    def writable(self, reply: WorkReply) -> WorkReply:
+        """The reply without what cannot be written down."""
+        return replace(reply, start=self._unmade.without(reply.start))
+
+    def _superseded(self, request: WorkRequest) -> str | None:
+        """Only one worker runs in a folder: this one is a leftover, or its folder was put back."""
+        newest = self._sessions[request.host].number
+        if request.session >= newest:
+            return None
+        return f"session {newest} of host {request.host} has taken its place"
 
     def _lease_left_s(self, request: WorkRequest, now: int) -> float | None:
         lease = self.scheduler.state.leases.get(request.lease or 0)

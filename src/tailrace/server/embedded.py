@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tailrace.bag.bag import Bag
 from tailrace.bag.identity import basis
+from tailrace.policy.parameters import looked_at
 from tailrace.scheduler import state
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.rows import BagPhase
@@ -64,12 +67,14 @@ class Embedded(Serving):
         self.world.sealed.keep(number, secrets or {})
         self._hold_others(number)
         spec, chunks = bag.encode()
-        order = bag.order()
+        order, (policy, columns) = bag.order(), looked_at(bag.spec.policy, bag)
         permutation = None if order is None else bytes(order)
         new = NewBag(number, bag.spec.name, spec, chunks, permutation, basis=basis(bag.spec),
                      programs=programs or {}, taken=taken.rows() if taken else ())  # fmt: skip
         bits = taken.bits if taken else None
-        self.world.tell(BagSubmitted(number, bag.terms(), permutation, taken=bits), new)
+        terms = replace(bag.terms(), policy=policy)
+        event = BagSubmitted(number, terms, permutation, taken=bits, columns=columns)
+        self.world.tell(event, new)
         for other in continued:
             self.world.tell(BagChanged(other, Change.CANCEL, why=f"{CONTINUED} {number}"))
         return number

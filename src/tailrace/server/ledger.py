@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import MutableMapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,7 @@ from tailrace.scheduler.decisions import (
     Drop,
     Exclude,
     Forget,
+    ForgetHost,
     PauseBag,
     Release,
     Remember,
@@ -24,10 +25,11 @@ from tailrace.scheduler.decisions import (
     Reopen,
     Settle,
     StopBag,
+    Unmatched,
 )
 from tailrace.scheduler.events import AnyEvent, Ended
 from tailrace.scheduler.journal import Page, encode_page
-from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow
+from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow, UseRow
 from tailrace.scheduler.state import State
 from tailrace.server.batch import Batch, New
 from tailrace.server.moving import Moving
@@ -43,7 +45,7 @@ DriverCall = Acquire | Renew | Release
 
 class Ledger:
     def __init__(
-        self, journal: bool, sessions: Mapping[str, Session], moving: Moving | None = None
+        self, journal: bool, sessions: MutableMapping[str, Session], moving: Moving | None = None
     ) -> None:
         self._journal = journal
         self._moving = moving or Moving()
@@ -68,7 +70,9 @@ class Ledger:
             Exclude: self._exclude,
             PauseBag: self._brake,
             StopBag: self._brake,
+            Unmatched: lambda one: self._tell(one.bag, "unmatched", {"why": one.why}),
             Forget: self._forget,
+            ForgetHost: self._forget_host,
         }
 
     def begin(self, now: int, state: State, opening: Page | None) -> None:
@@ -79,6 +83,11 @@ class Ledger:
             self._arrived(self._moving.end(attempt))
         self._published.clear()
         self._stuck.clear()
+
+    @property
+    def now(self) -> int:
+        """Of the cycle: whatever is told in it is entered with this."""
+        return self._now
 
     def _arrived(self, bag: int | None) -> None:
         """The last task of the bag may begin, if it is out."""
@@ -261,6 +270,10 @@ class Ledger:
             ("last_lease", state.next_lease - 1),
         ]  # fmt: skip
 
+    def _forget_host(self, one: ForgetHost) -> None:
+        self._sessions.pop(one.host, None)
+        self._batch.forgotten_hosts.append((one.host,))
+
     def _remember(self, one: Remember) -> None:
         row = one.row
         if isinstance(row, TaskRow):
@@ -271,6 +284,8 @@ class Ledger:
             self._tell(row.bag, "phase", told)
         elif isinstance(row, HostRow):
             self._remember_host(row)
+        elif isinstance(row, UseRow):
+            self._batch.uses.append((row.bag, row.owner, encode(row)))
         else:
             self._remember_lease(row)
 
@@ -286,7 +301,7 @@ class Ledger:
         session = self._sessions[row.host]
         self._batch.hosts.append(
             (row.host, session.number, session.seq, encode(row), session.about,
-             session.first_us, self._now)
+             session.first_us, self._now, session.key_hash)
         )  # fmt: skip
 
     def _driver_call(self, one: Renew | Release) -> None:

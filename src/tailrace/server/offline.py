@@ -17,6 +17,8 @@ from tailrace.scheduler.journal import Page
 from tailrace.server.batch import New
 from tailrace.server.clock import Clock
 from tailrace.server.ledger import Ledger
+from tailrace.server.people.sealed import Sealed
+from tailrace.server.tables import aged
 from tailrace.server.tables.link import Link, Trouble
 from tailrace.server.tables.lock import Lock
 from tailrace.server.tables.store import Store
@@ -30,6 +32,7 @@ class Offline:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._sealed = Sealed(folder)
 
     def __enter__(self) -> Offline:
         self._lock = Lock(self._folder)
@@ -56,8 +59,17 @@ class Offline:
 
     def clear(self, bag: int) -> None:
         """What is left of a bag that was forgotten."""
+        self._sealed.drop(bag)
         while self.store.clear(bag, SLICE):
             pass
+
+    def trim(self, until_us: int) -> tuple[int, int]:
+        """Pages of the journal and hosts that no bag needs which is left: how many went."""
+        first = aged.first_page(self.link, until_us)
+        count = aged.pages_before(self.link, first)
+        while aged.drop_pages(self.store, first, SLICE):
+            pass
+        return count, aged.forget_hosts(self.store, until_us)
 
     def leaving(self) -> list[int]:
         return self.store.leaving()

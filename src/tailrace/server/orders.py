@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from tailrace.bag import then
-from tailrace.bag.task import Input, Task
+from tailrace.bag.task import CannotBeMade, Input, Task
 from tailrace.pools.terms import Pool, is_below
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.state import State
 from tailrace.server.protocol import Start, WorkResult
+from tailrace.server.unmade import Unmade
 
 SMALL = 64 * 1024  # an input up to this size goes along with the order to start
 MOST_ALONG = 4 * 1024 * 1024  # of them in one reply
@@ -26,6 +27,7 @@ class Content(msgspec.Struct, frozen=True):
     shared: Callable[[int], dict[str, Any]]
     lacking: Callable[[int, int, WorkResult], str] = lambda bag, index, result: ""
     small: Callable[[int, str], bytes | None] = lambda bag, name: None
+    fitted: Callable[[int, WorkResult], WorkResult] = lambda bag, result: result
 
 
 class Orders:
@@ -33,7 +35,22 @@ class Orders:
         self._content = content
         self._pools = pools
 
-    def start(self, attempt: Attempt, state: State) -> Start:
+    def all(self, attempts: list[Attempt], state: State, unmade: Unmade) -> list[Start]:
+        """Those that can be made; the others are noted."""
+        try:
+            return [self._start(attempt, state) for attempt in attempts]
+        except CannotBeMade:  # seldom: then they are looked at one by one
+            made = [self._made(attempt, state, unmade) for attempt in attempts]
+            return [one for one in made if one is not None]
+
+    def _made(self, attempt: Attempt, state: State, unmade: Unmade) -> Start | None:
+        try:
+            return self._start(attempt, state)
+        except CannotBeMade as fault:
+            unmade.note(attempt.attempt, str(fault))
+            return None
+
+    def _start(self, attempt: Attempt, state: State) -> Start:
         task, bag = self._content.task(attempt.bag, attempt.index), state.bags[attempt.bag]
         trouble = bag.troubles.get(attempt.index)
         if task.last:

@@ -8,8 +8,11 @@ import msgspec
 
 from tailrace.bag.batch import Printed
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import HostPolicy
 
-PROTOCOL = 1
+PROTOCOL = 2
+# Of workers that know of no keys: one of these ends what it has, and is then told of the newer.
+KEYLESS = 1
 REPORTED = (
     Outcome.SUCCEEDED,
     Outcome.TASK_FAILED,
@@ -24,9 +27,13 @@ MOST_TEXT = 200  # characters of what a task says beside how far it is
 MOST_NAME = 200
 MOST_ERROR = 10_000
 MOST_FACTS = 64
+MOST_MODEL = 256  # characters of what a processor calls itself
+LEAST_KEY, MOST_KEY = 32, 200
 MOST_DEEP = 100  # lists and objects within each other in what a task returns
 # One line: what stands in a table's key or column is short, and no database takes a NUL.
-Name = Annotated[str, msgspec.Meta(max_length=MOST_NAME, pattern=r"^[^\x00-\x1f\x7f]*$")]
+LINE = r"^[^\x00-\x1f\x7f]*$"
+Name = Annotated[str, msgspec.Meta(max_length=MOST_NAME, pattern=LINE)]
+Model = Annotated[str, msgspec.Meta(max_length=MOST_MODEL, pattern=LINE)]
 Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 Facts = Annotated[
     dict[Name, bool | Whole | float | Name | None], msgspec.Meta(max_length=MOST_FACTS)
@@ -107,6 +114,16 @@ class WorkRequest(msgspec.Struct, frozen=True):
     progress: Annotated[list[WorkProgress], msgspec.Meta(max_length=MOST_PROGRESS)] = []
     known: list[Count] = []  # bags of which it has what all tasks share
     ends_s: Annotated[float, msgspec.Meta(ge=0, le=1e11)] | None = None  # until its machine ends
+    key: Annotated[str, msgspec.Meta(max_length=MOST_KEY)] = ""  # shows that it is this host
+    owner: Name = ""  # to whom the machine belongs
+    cpu: Model = ""
+    benchmark: Annotated[float, msgspec.Meta(gt=0, lt=1e9)] | None = None  # None: not measured yet
+    says: HostPolicy | None = None  # its owner, of the tasks it takes
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """It has nothing that would be lost if this call were not taken."""
+        return not (self.held or self.results)
 
 
 class Start(msgspec.Struct, frozen=True, omit_defaults=True):

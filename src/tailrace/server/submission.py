@@ -6,28 +6,53 @@ What the client has checked already is checked again: the scheduler believes wha
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import msgspec
+from msgspec.structs import replace
 
-from tailrace.bag import secrets
+from tailrace.bag import secrets, then
 from tailrace.bag.bag import Bag
 from tailrace.bag.checks import check_bag
-from tailrace.bag.items import Function, Luggage
-from tailrace.bag.rows import CHUNK, Kind, Rows, typed
+from tailrace.bag.items import Function, Item, Luggage, Parcel, decode_items
+from tailrace.bag.parameters import checked_value
+from tailrace.bag.policysaid import anything, check_policies, may_use
+from tailrace.bag.rows import CHUNK, Kind, Rows, misfit
 from tailrace.bag.spec import MOST_TASKS, BagSpec
 from tailrace.bag.tables import Origin
 from tailrace.bag.terms import Limits
-from tailrace.errors import BadInput
+from tailrace.bag.values import Listed, Range, Value
+from tailrace.errors import BadInput, TailraceError
 from tailrace.pools.budget import unbound
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.strategies import admit
 from tailrace.server.people import principals
 from tailrace.server.people.principals import Principal
+from tailrace.server.protocol import Count
+from tailrace.server.records.taking import MOST_BAGS
+from tailrace.worker.blobs import is_file
 
 MOST_BODY = 128 * 1024 * 1024
 MOST_NUMBER = 2**53
 MOST_NAME = 200
+MOST_SHOWN = 60  # characters of a value, where one is named
+MOST_PROGRAMS = 10_000  # files whose hashes a bag brings along
+MOST_SPEC = (
+    8 << 20
+)  # bytes of all but its rows: it is read whole whenever somebody asks for the bag
 MOST_ORDERED = 20_000_000  # tasks that are ordered by a parameter: their order is kept in memory
+
+#: What comes of input that cannot be used.
+UNUSABLE = (
+    TailraceError, ValueError, LookupError, ArithmeticError, RecursionError, msgspec.MsgspecError,
+)  # fmt: skip
+
+
+class Taking(msgspec.Struct, frozen=True):
+    """Results of the submitter's earlier bags that the new one takes over."""
+
+    bags: Annotated[list[Count], msgspec.Meta(max_length=MOST_BAGS)]
+    stale: bytes = b""  # a bit for each task that is done again: the first is the lowest
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -36,27 +61,49 @@ class Submission(msgspec.Struct, frozen=True):
     spec: BagSpec
     chunks: list[bytes] = []
     secrets: dict[str, str] = {}  # values of those that the spec names; kept sealed
+    programs: Annotated[dict[str, str], msgspec.Meta(max_length=MOST_PROGRAMS)] = {}
+    taking: Taking | None = None
 
 
 class Submitted(msgspec.Struct, frozen=True):
     bag: int
     name: str
     count: int
+    taken: int = 0  # tasks whose results come from earlier bags
 
 
 def checked(asked: Submission, who: Principal, pools: tuple[Pool, ...] = ()) -> Bag:
     """The bag, or BadInput with what is wrong with it."""
     spec = asked.spec
+    check_numbers(spec)
+    if spec.policy is not None and spec.policy.params:
+        remedy = "leave them out: the server finds them itself"
+        raise BadInput("values of parameters came with the policy", remedy=remedy)
     _check_budget(spec, pools)
-    _check_files(spec, who)
+    check_files(spec, who)
     _check_then(spec)
     _check_secrets(spec, asked.secrets)
-    check_numbers(spec)
     if spec.function is not None:
-        return _checked_calls(asked, spec.function)
-    check_rows(spec, asked.chunks)
+        bag = _checked_calls(asked, spec.function)
+    else:
+        bag = of_commands(spec, asked.chunks)
+    check_spec(msgspec.json.encode(replace(spec, policy=None)))  # which has bounds of its own
+    return bag
+
+
+def check_spec(encoded: bytes) -> None:
+    if len(encoded) > MOST_SPEC:
+        raise BadInput(
+            f"what it says beside its rows has {len(encoded):,} bytes, more than {MOST_SPEC:,}",
+            remedy="Long lists of values belong into a CSV file, or a file of commands.",
+        )
+
+
+def of_commands(spec: BagSpec, chunks: list[bytes]) -> Bag:
+    """Whose files and numbers were checked."""
     try:
-        bag = check_bag(spec, asked.chunks, Origin(spec.source), unused_ok=True, admit=admit)
+        check_values(spec, chunks)
+        bag = check_bag(spec, chunks, Origin(spec.source), unused_ok=True, admit=admit)
         for index in (0, bag.count - 1):
             bag.task(index)
     except (LookupError, TypeError, ValueError, ArithmeticError) as error:
@@ -64,15 +111,24 @@ def checked(asked: Submission, who: Principal, pools: tuple[Pool, ...] = ()) -> 
     return bag
 
 
-def _check_files(spec: BagSpec, who: Principal) -> None:
-    """Paths of the server's own machine are for who owns its folder."""
+def check_files(spec: BagSpec, who: Principal) -> None:
+    """Paths of the server's own machine are for who owns its folder: nobody else learns what lies
+    there."""
     travels = spec.catalogue is not None
-    if travels and spec.files != "staged":
+    if travels and spec.files != "staged" and spec.function is None:
         raise BadInput('only files = "staged" travel')
-    if spec.files == "staged" and not travels and who.kind is not principals.Kind.OWNER:
+    if travels or who.kind is principals.Kind.OWNER:
+        return
+    if spec.files == "staged":
         raise BadInput(
             "its files did not come along: it names no catalogue of them",
             remedy="`tailrace submit` sends them; this client may be an older one.",
+        )
+    if spec.inputs or spec.outputs:
+        raise BadInput(
+            'with files = "here" it names files of the server\'s own machine, which are for who '
+            "owns its folder",
+            remedy='Write files = "staged": then they travel with the bag.',
         )
 
 
@@ -93,10 +149,13 @@ def _check_then(spec: BagSpec) -> None:
     words = (spec.then,) if isinstance(spec.then, str) else spec.then or ()
     if spec.then is None:
         return
-    if spec.catalogue is not None:
+    files = _size(spec) * len(spec.outputs)
+    if spec.catalogue is not None and files > then.MOST_OUTPUTS:
         raise BadInput(
-            "`then` would not find the outputs: the files of this bag travel, and lie here",
-            remedy="Take `then` out of the bag; `tailrace fetch` the outputs, and run it there.",
+            f"`then` would have {files:,} outputs brought to one machine; "
+            f"at most {then.MOST_OUTPUTS:,} are",
+            remedy="Let tasks leave fewer files; or take `then` out of the bag, `tailrace fetch` "
+            "the outputs, and run it there.",
         )
     if spec.function is not None or not any(words) or any("\0" in word for word in words):
         raise BadInput("`then` is a command for a bag of commands")
@@ -114,19 +173,29 @@ def _checked_calls(asked: Submission, function: Function) -> Bag:
     try:
         msgspec.msgpack.decode(asked.chunks[0], type=Luggage)
         for end, chunk in zip(function.ends, asked.chunks[1:], strict=True):
-            if len(msgspec.msgpack.decode(chunk, type=list[bytes])) != end - before:
+            items = decode_items(chunk)
+            if len(items) != end - before:
                 raise ValueError(f"not the items {before} to {end - 1}")
+            _check_parcels(items, asked.spec)
             before = end
     except (msgspec.MsgspecError, ValueError) as error:
         raise BadInput(f"a chunk does not hold the items of the bag: {error}") from None
+    check_policies(asked.spec, Origin(), anything)
     return Bag(asked.spec, asked.chunks.__getitem__)
+
+
+def _check_parcels(items: list[Item], spec: BagSpec) -> None:
+    """Whether they are there is seen when the bag takes over what its catalogue names."""
+    for item in items:
+        if isinstance(item, Parcel) and not (spec.catalogue and is_file(item.hash, item.size)):
+            raise ValueError("a large item is named by a hash and a size, also in a catalogue")
 
 
 VERSION = re.compile(r"3\.\d{1,3}")
 
 
 def _check_budget(spec: BagSpec, pools: tuple[Pool, ...]) -> None:
-    admitted = [pool for pool in pools if not spec.pools or pool.name in spec.pools]
+    admitted = [pool for pool in pools if may_use(spec, pool.name)]
     found = unbound(spec.budget, [pool.billing for pool in admitted])
     if found is not None:
         remedy = f"Give the budget in {found.paid_in}."
@@ -183,6 +252,36 @@ NUMBERS = ("seed", "deadline_us", "timeout_us", "max_failures", "most_running", 
            "keep_output", "grace_us")  # fmt: skip
 
 
+def check_values(spec: BagSpec, chunks: list[bytes]) -> None:
+    """Those, too, that a file's reader would have refused."""
+    for column in (column for axis in spec.axes for column in axis):
+        if isinstance(column, Range):
+            _check_range(column)
+        elif isinstance(column, Listed):
+            for value in column.values:
+                _check_value(column.name, value)
+    check_rows(spec, chunks)
+
+
+def _check_value(name: str, value: Value) -> None:
+    try:
+        checked_value(value)
+    except ValueError as error:
+        raise BadInput(f"a value of {name[:MOST_SHOWN]}: {error}") from None
+
+
+def _check_range(column: Range) -> None:
+    """Read with care: a few digits behind an `e` are more than all memory holds."""
+    if not (FRACTION.fullmatch(column.start) and FRACTION.fullmatch(column.step)):
+        raise BadInput("a range begins with a fraction and steps by one, as 3 or 1/10")
+    read = column.reader()
+    if column.whole and max(abs(float(read(at))) for at in (0, column.count - 1)) >= 2**63:
+        raise BadInput(f"the range {column.name[:MOST_SHOWN]} goes beyond 64 bits")
+
+
+FRACTION = re.compile(r"-?\d{1,999}(/\d{1,999})?", re.ASCII)
+
+
 def check_rows(spec: BagSpec, chunks: list[bytes]) -> None:
     """All rows are there, and are rows: one that is not would be found when it is sent."""
     columns = [column for axis in spec.axes for column in axis]
@@ -202,8 +301,13 @@ def _check_chunk(chunk: bytes, k: int, count: int, kinds: tuple[Kind, ...]) -> N
         rows = msgspec.msgpack.decode(chunk, type=list[list[str]])
         if len(rows) != count:
             raise ValueError(f"{len(rows)} rows, not {count}")
-        for row in rows:
-            for cell, kind in zip(row, kinds, strict=True):
-                typed(cell, kind)
+        if any(len(row) != len(kinds) for row in rows):
+            raise ValueError(f"a row has not {len(kinds)} cells")
+        if b"\0" in chunk and any("\0" in cell for row in rows for cell in row):
+            raise ValueError("a NUL byte cannot be part of a command")
+        for at, kind in enumerate(kinds):
+            cell = misfit((row[at] for row in rows), kind)
+            if cell is not None:  # what is no number here would be none when it is sent
+                raise ValueError(f"{cell[:MOST_SHOWN]!r} is not of the kind {kind}")
     except (msgspec.MsgspecError, ValueError) as error:
         raise BadInput(f"chunk {k} does not hold the rows of the bag: {error}") from None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -30,9 +30,11 @@ from tailrace.server.desk import Desk, Released
 from tailrace.server.files import arrivals
 from tailrace.server.files.blobs import Blobs
 from tailrace.server.files.porter import Places, Porter
+from tailrace.server.files.room import Room
 from tailrace.server.gathering import Gathering
 from tailrace.server.orders import Content
 from tailrace.server.people.sealed import Sealed
+from tailrace.server.pools.crew import HANDS
 from tailrace.server.pools.machine_room import MachineRoom
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
 from tailrace.server.records import reading
@@ -43,6 +45,7 @@ from tailrace.server.tables.lock import Lock, Owner
 from tailrace.server.tables.store import Store
 from tailrace.server.tables.storeurl import Place
 from tailrace.server.tables.whereabouts import remember, settle
+from tailrace.server.unmade import UNWRITABLE
 from tailrace.server.web.turnstile import LONGEST_S, Turnstile
 from tailrace.server.web.waiters import ANY, Waiters
 
@@ -59,8 +62,12 @@ class Unavailable(Exception):
     """Nothing can be committed just now: ask again."""
 
 
-def _thread(name: str) -> Executor:
-    return ThreadPoolExecutor(1, name)
+class Threads(Protocol):
+    def __call__(self, name: str, count: int = 1) -> Executor: ...
+
+
+def _threads(name: str, count: int = 1) -> Executor:
+    return ThreadPoolExecutor(count, name)
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -69,7 +76,7 @@ class Parts(msgspec.Struct, frozen=True):
 
     store: Callable[[Place], Store] = Store
     clock: Callable[[], Clock] = Clock
-    thread: Callable[[str], Executor] = _thread
+    threads: Threads = _threads
     desk: type[Desk] = Desk
     cycle: type[Cycle] = Cycle
     machines: type[MachineRoom] = MachineRoom
@@ -97,20 +104,23 @@ class World:
         self.clock = parts.clock()
         self.store.remember_pools(pools, self.clock.now())
         self.blobs = Blobs(folder / "blobs")
+        self.room = Room(folder)
         self.catalogues = Catalogues(self.blobs)
         self.sealed = Sealed(folder)
         contents = Contents(self.store, str(folder / "scratch"), self.catalogues, self.sealed)
         self.contents = contents
         lacking = partial(arrivals.lacking, contents, self.blobs)
-        content = Content(contents.task, contents.shared, lacking, self.catalogues.small)
+        small, fitted = self.catalogues.small, contents.fitted
+        content = Content(contents.task, contents.shared, lacking, small, fitted)
 
         def make() -> Desk:
             now = self.clock.now()
             return parts.desk(self.store, content, pools, now, check=check, journal=journal)
 
-        carrier, self._aside = parts.thread("publishing"), parts.thread("recovering")
+        carrier, self._aside = parts.threads("publishing"), parts.threads("recovering")
         self._cycle = parts.cycle(self.store, make)
-        self.machines = parts.machines(self._from_any_thread, parts.thread("drivers"))
+        hands = partial(parts.threads, "drivers", HANDS)
+        self.machines = parts.machines(self._from_any_thread, hands)
         self.porter = parts.porter(self.store, contents, Places(folder), self._carried, carrier)
         self.trouble = ""  # why nothing can be committed just now
         self._failing_since: float | None = None
@@ -167,6 +177,23 @@ class World:
         """Neither a host nor a lease that is known as another pool's."""
         known, row = self.state.hosts.get(host), self.state.leases.get(lease or 0)
         return (known is None or known.pool == pool) and (row is None or row.pool == pool)
+
+    def refusal(self, request: WorkRequest) -> str:
+        """Why this call is not one of the host it names."""
+        return self._cycle.desk.refusal(request)
+
+    def knows_words(self, request: WorkRequest) -> bool:
+        """Its host has said them before, and was believed."""
+        known = self.state.hosts.get(request.host)
+        return known is not None and known.says == request.says
+
+    def admits(self, host: str, key: str) -> bool:
+        return self._cycle.desk.admits(host, key)
+
+    def present(self) -> list[str]:
+        """Hosts that have called, and are not silent; none where nobody knows."""
+        hosts = self.state.hosts.values() if self.available else ()
+        return [host.id for host in hosts if host.present]
 
     def facts(self, number: int, owner: str) -> BagFacts:
         """As it is in mind; from the tables while nothing is."""
@@ -271,7 +298,7 @@ class World:
             batch, released = self._cycle.turn(self.clock.now())
             self._gathering.committed(self.loop.time() - began if batch else 0.0)
             self._let_go(batch, released)
-            self.turnstile.cycled(self.loop.time() - began)
+            self.turnstile.cycled(self.loop.time())
             self._set_alarm()
         except CannotCommit as error:
             self._fall(error)
@@ -300,6 +327,7 @@ class World:
             self.porter.carry(attempt)
         for attempt in released.discard:
             self.porter.discard(attempt)
+        self.porter.try_again()
         if self._fresh:
             self._look_around()
         if batch.feed:
@@ -308,9 +336,15 @@ class World:
     def _reply(self, ticket: int, reply: WorkReply) -> None:
         waiting, parked = self._waiting.pop(ticket, None), self._parked.pop(ticket, None)
         if waiting is not None and not waiting.done():
-            waiting.set_result(encode(reply))
+            waiting.set_result(self._encoded(reply))
         if parked is not None and not parked.done():
-            parked.set_result(encode(reply))
+            parked.set_result(self._encoded(reply))
+
+    def _encoded(self, reply: WorkReply) -> bytes:
+        try:
+            return encode(reply)
+        except UNWRITABLE:
+            return encode(self._cycle.desk.writable(reply))
 
     def _set_alarm(self) -> None:
         if self._alarm is not None:
@@ -385,7 +419,7 @@ class World:
         _refuse(answers)
         self._waiting.clear()
         self._parked.clear()
-        self.turnstile.cycled(0.0)
+        self.turnstile.clear()
 
     def refuse_all(self) -> None:
         """Who waits, for an answer or to be heard, learns that it will not come."""
@@ -396,6 +430,12 @@ class World:
     # machines and outputs
 
     def _reconcile(self) -> None:
+        step = self.clock.stepped_us()
+        if step:
+            text = (
+                "the wall clock moved by %+.0f s against the time that passed; leases keep theirs"
+            )
+            log.warning(text, step / 1_000_000)
         self._compare_machines()
         self.loop.call_later(RECONCILE_S, self._reconcile)
 
@@ -425,6 +465,8 @@ class World:
 
     def close(self) -> None:
         """Machines may end, and say so, after this: nobody listens any more."""
+        if self.available and not self._fresh:
+            self._cycle.end(self.clock.now())
         self._closed = True
         self.machines.close()
         self.porter.close()

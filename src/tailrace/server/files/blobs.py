@@ -38,23 +38,28 @@ def of_attempt(number: int) -> str:
 class Blobs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.durable = True  # else they need outlive neither us nor the machine
+
+    def _sync(self, path: Path) -> None:
+        if self.durable:
+            sync(path)
 
     def path(self, holder: str, name: str) -> Path:
         return self.folder / "of" / holder / name[:2] / name[2:]
 
-    def _shared(self, name: str) -> Path:
+    def shared(self, name: str) -> Path:
         return self.folder / "all" / name[:2] / name[2:]
 
     def put(self, holder: str, name: str, data: bytes) -> None:
         """On disk when it returns; `Broken` when the name is another's."""
         if digest(data) != name or len(data) > CHUNK:
             raise Broken(f"these {len(data):,} bytes are not {name}")
-        shared, held = self._shared(name), self.path(holder, name)
+        shared, held = self.shared(name), self.path(holder, name)
         if not _has(shared, len(data)):
             self._write(shared, data)
         if not _linked(shared, held):
             self._write(held, data)
-        sync(held.parent)
+        self._sync(held.parent)
 
     def _write(self, target: Path, data: bytes) -> None:
         for folder in (self.folder / "new", target.parent):
@@ -64,7 +69,8 @@ class Blobs:
             with open(descriptor, "wb") as file:
                 _write(file, data)
                 file.flush()
-                os.fsync(file.fileno())
+                if self.durable:
+                    os.fsync(file.fileno())
             Path(fresh).replace(target)
         finally:
             Path(fresh).unlink(missing_ok=True)
@@ -103,7 +109,7 @@ class Blobs:
                 raise FileNotFoundError(f"{giver} has no blob {name}")
             folders[target.parent] = None
         for folder in folders:
-            sync(folder)
+            self._sync(folder)
 
     def write_out(self, file: File, holder: str, target: Path) -> None:
         """The whole file, which is on disk when it returns."""

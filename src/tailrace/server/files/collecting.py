@@ -27,6 +27,8 @@ class Collected(msgspec.Struct, frozen=True):
     blobs: int
     bytes: int
     removed: list[Going] = []  # bags that went whole
+    pages: int = 0  # of the journal, from before all bags that are left
+    hosts: int = 0  # that are silent, and that no bag knows
 
 
 def collect(

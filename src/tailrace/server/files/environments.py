@@ -62,6 +62,11 @@ class Environments:
             return None
         return dict(word.split("=", 1) for word in words if "=" in word)
 
+    def newest(self) -> dict[str, str] | None:
+        """Of the lease that was kept last; None as above."""
+        lease = self._newest()
+        return None if lease is None else self.of(lease)
+
     def _file(self, lease: int) -> Path:
         """As the kernel's `/proc/PID/environ`: any byte but NUL may stand in a value."""
         return self._folder / f"{lease}.environ"

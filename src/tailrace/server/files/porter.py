@@ -1,14 +1,21 @@
-"""Who carries outputs to their targets: on one thread, and tells when each is there."""
+"""Who carries outputs to their targets: on one thread, and tells when each is there.
+
+What is in the way may go: a disk gets room, a file is removed, a share comes back. So what could
+not be moved is tried again, after pauses that double up to `LONGEST_S`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
+
+import msgspec
 
 from tailrace.bag.bag import Bag
 from tailrace.server.content import Contents
@@ -19,6 +26,20 @@ from tailrace.server.protocol import decode_result
 from tailrace.server.tables.store import Store
 
 log = logging.getLogger("tailrace.server")
+
+FIRST_S, LONGEST_S = 2.0, 300.0  # between two tries
+NOW = -math.inf
+MOST_AT_ONCE = 100
+MOST_TOLD = 5  # different reasons
+
+
+class Stuck(msgspec.Struct):
+    """Outputs of an attempt that could not be moved."""
+
+    bag: int
+    why: str
+    pause_s: float
+    due_s: float  # by the loop's clock
 
 
 class Places:
@@ -47,11 +68,36 @@ class Porter:
         self._told = carried  # whether they are there now
         self._thread = thread
         self._carried: dict[int, None] = {}
-        self.failed: dict[int, str] = {}  # attempts whose outputs could not be moved, and why
+        self._stuck: dict[int, Stuck] = {}  # by attempt
+        self._look_s = math.inf  # when one of them is due
 
     @property
     def busy(self) -> bool:
         return bool(self._carried)
+
+    def in_the_way(self, bag: int | None = None) -> list[str]:
+        """What keeps outputs of a bag, or of any, from their targets, each reason once. Of those
+        that are just tried again nobody knows."""
+        tried = (one for attempt, one in self._stuck.items() if attempt not in self._carried)
+        found = (one.why for one in tried if bag in (None, one.bag) and one.due_s != NOW)
+        return list(dict.fromkeys(found))[:MOST_TOLD]
+
+    def hurry(self, bag: int) -> None:
+        """Somebody says that the way is free."""
+        for one in self._stuck.values():
+            if one.bag == bag:
+                one.due_s, one.pause_s, self._look_s = NOW, FIRST_S, NOW
+
+    def try_again(self) -> None:
+        """What is stuck and due; some at a time, for others wait to be answered."""
+        now_s = asyncio.get_running_loop().time()
+        if now_s < self._look_s:
+            return
+        waiting = [(one.due_s, n) for n, one in self._stuck.items() if n not in self._carried]
+        due = sorted(item for item in waiting if item[0] <= now_s)
+        for _, attempt in due[:MOST_AT_ONCE]:
+            self.carry(attempt)
+        self._look_s = min([math.inf, *(due_s for due_s, n in waiting if n not in self._carried)])
 
     def take_up(self) -> None:
         """All that the tables say is still to be moved, and is not under way."""
@@ -70,7 +116,7 @@ class Porter:
         bag, index, body = self._store.report(attempt)
         of = self._contents.bag(bag, index)
         written = {file.name: file for file in decode_result(body).outputs}
-        outputs = [output for output in of.task(index).outputs if output.name in written]
+        outputs = of.outputs(index, written)
         folder = self._folder(bag, of)
         job = partial(publish, self._scratch, attempt, outputs, folder)
         if of.spec.catalogue is not None:
@@ -78,7 +124,7 @@ class Porter:
             job = partial(arrivals.publish, self._blobs, attempt, bag, arrived, folder)
         self._carried[attempt] = None
         moved = asyncio.get_running_loop().run_in_executor(self._thread, job)
-        moved.add_done_callback(lambda done: self._done(attempt, done))
+        moved.add_done_callback(lambda done: self._done(bag, attempt, done))
 
     def _folder(self, number: int, bag: Bag) -> Path:
         """The owner's bags lie here; those of others came from elsewhere, and lead nowhere here."""
@@ -93,15 +139,23 @@ class Porter:
             self._thread.submit(shutil.rmtree, folder, ignore_errors=True)
             self._thread.submit(self._blobs.drop, of_attempt(attempt))
 
-    def _done(self, attempt: int, done: asyncio.Future[None]) -> None:
+    def _done(self, bag: int, attempt: int, done: asyncio.Future[None]) -> None:
         del self._carried[attempt]
         error = done.exception()
         if error is None:
-            self.failed.pop(attempt, None)
+            self._stuck.pop(attempt, None)
         else:
-            self.failed[attempt] = str(error)
-            log.error("%s", error)
+            self._keep_stuck(bag, attempt, str(error))
         self._told(attempt, error is None)
+
+    def _keep_stuck(self, bag: int, attempt: int, why: str) -> None:
+        before = self._stuck.get(attempt)
+        pause_s = FIRST_S if before is None else min(2 * before.pause_s, LONGEST_S)
+        due_s = asyncio.get_running_loop().time() + pause_s
+        self._stuck[attempt] = Stuck(bag, why, pause_s, due_s)
+        self._look_s = min(self._look_s, due_s)
+        if before is None or before.why != why:
+            log.error("outputs of bag %d wait: %s", bag, why)
 
     def close(self) -> None:
         self._thread.shutdown()

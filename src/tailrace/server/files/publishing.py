@@ -8,13 +8,16 @@ and the note of it): what has moved already is left.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tailrace.bag.task import Output
 from tailrace.errors import TailraceError
+
+PART = ".part"
 
 
 class CannotPublish(TailraceError):
@@ -25,7 +28,7 @@ def attempt_folder(scratch: Path, attempt: int) -> Path:
     return scratch / f"a{attempt}"
 
 
-def publish(scratch: Path, attempt: int, outputs: list[Output], folder: Path) -> None:
+def publish(scratch: Path, attempt: int, outputs: Iterable[Output], folder: Path) -> None:
     """`outputs` are those of the bag's that the worker said it wrote."""
     source = attempt_folder(scratch, attempt)
     try:
@@ -76,21 +79,27 @@ def _rename(source: Path, target: Path) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        place(target, lambda beside: shutil.copy(source, beside))
+        place(target, lambda part: shutil.copy(source, part))
         source.unlink()
 
 
 def place(target: Path, write: Callable[[Path], object]) -> None:
     """What is written appears whole under its name, and is on disk then."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.part")
+    part = beside(target)
     try:
-        write(beside)
-        sync(beside)
-        beside.replace(target)
+        write(part)
+        sync(part)
+        part.replace(target)
         sync(target.parent)
     finally:
-        beside.unlink(missing_ok=True)  # a disk that was full is not left fuller
+        part.unlink(missing_ok=True)  # a disk that was full is not left fuller
+
+
+def beside(target: Path) -> Path:
+    """Where it is until it is whole: under a short name, for its own may be as long as any."""
+    name = hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()
+    return target.with_name(f".{name}{PART}")
 
 
 def clear_scratch(scratch: Path, of_no_use: Callable[[int], bool]) -> None:

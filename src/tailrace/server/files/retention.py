@@ -58,6 +58,19 @@ LENT = (
     "SELECT 1 FROM bags b JOIN results r ON r.bag = b.bag JOIN attempts a ON a.attempt = r.attempt"
     " WHERE a.bag = ? AND b.basis = ? AND b.bag > a.bag LIMIT 1"
 )
+# Results that a bag took over were made by attempts of others.
+LENDERS = (
+    "SELECT DISTINCT a.bag FROM results r JOIN attempts a ON a.attempt = r.attempt"
+    " WHERE r.bag = ? AND a.bag <> r.bag"
+)
+
+
+def of_no_use(link: Link, bags: list[int]) -> list[int]:
+    """Those of these bags whose results no other bag has taken over."""
+    rows = (_bag_row(row) for (row,) in link.execute("SELECT row FROM bags").fetchall())
+    takers = [row.bag for row in rows if row.taken and row.bag not in bags]
+    lenders = {row[0] for taker in takers for row in link.execute(LENDERS, (taker,)).fetchall()}
+    return [bag for bag in bags if bag not in lenders]
 
 
 def _has(link: Link, query: str, *values: int | str) -> bool:

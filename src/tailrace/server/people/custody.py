@@ -1,7 +1,8 @@
 """Whose blobs a caller may read, and as whose he puts them.
 
 A user puts for himself, and reads what he has put and what his bags hold. A machine reads the
-inputs of an attempt it has, and nothing else of that bag, and puts for that attempt alone.
+inputs of an attempt it has, and nothing else of that bag, and puts for that attempt alone. Its
+token says which pool it is of, and its key which machine.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ from tailrace.server.files.blobs import Blobs, of_attempt, of_bag, of_user
 from tailrace.server.people.principals import Kind, Principal
 from tailrace.server.protocol import Count
 from tailrace.server.records import reading
-from tailrace.server.web.routes import Refused
 from tailrace.server.world import World
 from tailrace.worker.blobs import Broken, File, blobs_of
 
 KEPT = 64  # attempts whose inputs are known by name
+
+
+class Withheld(Exception):
+    """Not there for him, or wanted no more; what is another's looks no different."""
+
+
+class Unsaid(Exception):
+    """A machine has nothing of its own, so it must name the attempt."""
 
 
 class Whose(msgspec.Struct, frozen=True):
@@ -41,15 +49,15 @@ class Custody:
         if whose.attempt is not None:
             bag, index = self._held(who, whose.attempt)
             if name not in self._names(whose.attempt, bag, index):
-                raise Refused(404, f"{name} is no input of task {bag}/{index}")
+                raise Withheld(f"{name} is no input of task {bag}/{index}")
             return of_bag(bag)
         if who.kind is Kind.POOL:
-            raise Refused(403, "a machine reads for an attempt it has: say which")
+            raise Unsaid("a machine reads for an attempt it has: say which")
         if whose.bag is None:
             return of_user(who.name)
         owner = reading.owner(self._world.store.link, whose.bag)
         if owner is None or not who.owns(owner):
-            raise Refused(404, f"there is no bag {whose.bag}")
+            raise Withheld(f"there is no bag {whose.bag}")
         return of_bag(whose.bag)
 
     def putting(self, who: Principal, whose: Whose) -> str:
@@ -57,14 +65,14 @@ class Custody:
             self._wanted(who, whose.attempt)
             return of_attempt(whose.attempt)
         if who.kind is Kind.POOL:
-            raise Refused(403, "a machine puts what an attempt left: say which")
+            raise Unsaid("a machine puts what an attempt left: say which")
         return of_user(who.name)
 
     def _held(self, who: Principal, number: int) -> tuple[int, int]:
         """Bag and index of an attempt that a machine of the caller's has now."""
         live = self._world.state.attempts.get(number)
         if live is None or not self._is_his(who, live.host):
-            raise Refused(404, f"no machine of yours has attempt {number}")
+            raise Withheld(f"no machine of yours has attempt {number}")
         return live.bag, live.index
 
     def _wanted(self, who: Principal, number: int) -> None:
@@ -74,14 +82,15 @@ class Custody:
             return
         sent = self._world.store.attempt(number)
         if sent is None or not self._is_his(who, sent[2]):
-            raise Refused(404, f"no machine of yours has attempt {number}")
+            raise Withheld(f"no machine of yours has attempt {number}")
         if self._world.store.has_result(sent[0], sent[1]):
-            raise Refused(404, f"task {sent[0]}/{sent[1]} has its result")
+            raise Withheld(f"task {sent[0]}/{sent[1]} has its result")
 
     def _is_his(self, who: Principal, host: str) -> bool:
         known = self._world.state.hosts.get(host)
         if who.kind is Kind.POOL:
-            return known is not None and known.pool == who.name
+            is_of_pool = known is not None and known.pool == who.name
+            return is_of_pool and self._world.admits(host, who.key)
         return who.kind is Kind.OWNER
 
     def _names(self, attempt: int, bag: int, index: int) -> frozenset[str]:

@@ -1,4 +1,5 @@
-"""Who calls: the owner of the folder, an admin, a user, or a pool's machine; and who may what."""
+"""Who calls: the owner of the folder, an admin, a user, a pool's machine, or who reads the figures
+alone; and who may what."""
 
 from __future__ import annotations
 
@@ -12,12 +13,14 @@ class Kind(StrEnum):
     ADMIN = "admin"
     USER = "user"
     POOL = "pool"
+    METRICS = "metrics"  # what a program that watches keeps in its settings
 
 
 class Principal(msgspec.Struct, frozen=True):
     kind: Kind
     name: str = ""
     trusted: bool = False  # of a pool: its machines may send pickled results
+    key: str = ""  # of one machine, beside the token that it shares with its pool
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}".strip()
@@ -41,6 +44,7 @@ class Who(Enum):
     WORKERS = (Kind.OWNER, Kind.POOL)
     PEOPLE = (Kind.OWNER, Kind.ADMIN, Kind.USER)
     ADMINS = (Kind.OWNER, Kind.ADMIN)
+    WATCHERS = (Kind.OWNER, Kind.ADMIN, Kind.METRICS)
     TOKENS = (Kind.OWNER, Kind.ADMIN, Kind.USER, Kind.POOL)
 
     def admits(self, principal: Principal) -> bool:

@@ -16,6 +16,7 @@ from tailrace.server.tables.store import Store
 
 NOTE_US = 3600 * 1_000_000  # how often it is noted that a token is used
 MOST_NAME = 60
+OWNERS = (Kind.USER, Kind.ADMIN)  # who hand in bags
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -89,14 +90,26 @@ class Tokens:
         """The token, which nobody can be told again."""
         if trusted and kind is not Kind.POOL:
             raise BadInput("only a pool is trusted or not", remedy="Leave --trusted out.")
+        self._refuse_namesake(kind, checked_name(name), now)
         secret = secrets.token_urlsafe(32)
         self._store.write(
             "INSERT INTO tokens (hash, kind, name, made_us, expires_us, trusted)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            digest(secret.encode()), kind.value, checked_name(name), now, expires_us, int(trusted),
+            digest(secret.encode()), kind.value, name, now, expires_us, int(trusted),
         )  # fmt: skip
         self._known = self._read()
         return secret
+
+    def _refuse_namesake(self, kind: Kind, name: str, now: int) -> None:
+        """A bag knows its owner by name alone: a user would see those of an admin of his name."""
+        for one in self.list() if kind in OWNERS else ():
+            if one.name == name and one.kind in OWNERS and one.kind is not kind and one.holds(now):
+                raise BadInput(
+                    f"token {one.token} is of {one.kind} {name}: {kind} {name} would be the same "
+                    "person, and see the same bags",
+                    remedy=f"Choose another name, such as {name}-{kind}; or, if it is the same "
+                    f"person, revoke that token first: `tailrace tokens revoke {one.token}`.",
+                )
 
     def revoke(self, number: int, now: int) -> Token:
         self._store.write(
@@ -115,6 +128,11 @@ class Tokens:
         if now - self._noted.get(found.token, found.used_us or 0) > NOTE_US:
             self._note(found.token, now)
         return Principal(found.kind, found.name, found.trusted)
+
+    def expires_us(self, secret: bytes) -> int | None:
+        """None: it does not by itself."""
+        found = self._known.get(digest(secret))
+        return None if found is None else found.expires_us
 
     def trusted_pools(self, now: int) -> builtins.list[str]:
         """Those of which every token that holds is trusted: any may have brought a machine."""

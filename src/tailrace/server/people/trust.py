@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.policysaid import may_use
 from tailrace.bag.terms import Terms
 from tailrace.errors import BadInput
 from tailrace.pools.terms import Pool
@@ -22,7 +23,7 @@ def with_trusted(bag: Bag, trusted: list[str]) -> Terms:
     terms = bag.terms()
     if bag.spec.function is None:
         return terms
-    chosen = [name for name in trusted if not terms.pools or name in terms.pools]
+    chosen = [name for name in trusted if may_use(terms, name)]
     if not chosen:
         raise BadInput(
             "no pool here is trusted with calls: who unpickles a result runs what its maker put in",

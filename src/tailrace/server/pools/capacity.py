@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import msgspec
 
 from tailrace.bag.needs import THOUSANDTHS
+
+MIB = 1024 * 1024
+OWN_SHARE = 0.05
 
 
 class Capacity(msgspec.Struct, frozen=True):
@@ -13,6 +18,14 @@ class Capacity(msgspec.Struct, frozen=True):
     cores: float | None = None
     memory: int | None = None
     more: dict[str, int] = {}  # thousandths of gpus, and of names of the user's own
+
+    def words(self) -> dict[str, str]:
+        """For the commands that ask a batch system for a machine: whole cores; memory in MiB, with
+        the share that a worker leaves for itself."""
+        cores = {} if self.cores is None else {"cores": str(max(ceil(self.cores), 1))}
+        if self.memory is None:
+            return cores
+        return {**cores, "memory": str(ceil(self.memory * (1 + OWN_SHARE) / MIB))}
 
     def arguments(self) -> list[str]:
         cores = [] if self.cores is None else ["--cores", f"{self.cores:g}"]

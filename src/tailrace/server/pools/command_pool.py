@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from tailrace.drivers import command
 from tailrace.drivers.command import CommandDriver
@@ -34,6 +35,7 @@ class CommandPool(msgspec.Struct, frozen=True):
 
     def driver(self, site: Site) -> CommandDriver:
         told = self._told(site.folder, named(site.store.link), site.port)
+        told = replace(told, now=site.now)
         told.join.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         zipped.write(str(told.worker))
         self._write_join(told.join, site)
@@ -47,7 +49,7 @@ class CommandPool(msgspec.Struct, frozen=True):
         place = folder / POOLS / self.terms.name
         return command.Site(
             self.terms.name, Names(store), place / "worker.join", place / "worker.pyz", place, port,
-            self.capacity.arguments(),
+            self.capacity.arguments(), self.capacity.words(),
         )  # fmt: skip
 
     def _write_join(self, path: Path, site: Site) -> None:
@@ -60,13 +62,14 @@ class CommandPool(msgspec.Struct, frozen=True):
         they are trusted as his terms say."""
         name, trusted = self.terms.name, self.terms.trusted
         tokens, ours = Tokens(site.store), Principal(Kind.POOL, name, trusted)
+        now = site.now()
         try:
             before = parse(read(str(path))).token if path.exists() else ""
         except BadJoin:
             before = ""
-        if before and tokens.principal(before.encode(), site.now_us) == ours:
+        if before and tokens.principal(before.encode(), now) == ours:
             return before
-        return tokens.add(Kind.POOL, name, site.now_us, trusted=trusted)
+        return tokens.add(Kind.POOL, name, now, trusted=trusted)
 
 
 AnyPool = LocalPool | CommandPool

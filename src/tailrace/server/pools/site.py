@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ class Site(NamedTuple):
     port: int
     token: str  # the owner's, for workers that end with the server
     store: Store
-    now_us: int
+    now: Callable[[], int]
     gone: Gone
     inherits: bool = True  # its workers have the server's whole environment
+    join: Path | None = None  # says how they reach it from now on, where that may change

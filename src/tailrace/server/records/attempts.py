@@ -6,11 +6,12 @@ again (see `lives`). It is in JSON, and nobody has to read or type it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from tailrace.bag.outcome import Outcome
+from tailrace.report.record import AttemptRecord
 from tailrace.server.protocol import WorkResult
 from tailrace.server.tables.link import Link, stream
 
@@ -21,6 +22,10 @@ OF_TASK = """
 SELECT attempt, idx, host, lease, why, sent_us, ended_us, outcome, accepted, body FROM attempts
 WHERE (bag = ? AND idx = ?) OR attempt = (SELECT attempt FROM results WHERE bag = ? AND idx = ?)
 ORDER BY attempt
+"""
+SENT = """
+SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, run_us, accepted FROM attempts
+WHERE {} ORDER BY attempt
 """
 
 
@@ -47,6 +52,35 @@ def of_task(link: Link, bag: int, index: int) -> Iterator[AttemptFacts]:
         how = Outcome(outcome) if outcome else None
         yield AttemptFacts(
             number, ordinal, task, host, lease, why, sent, ended, how, bool(accepted), told
+        )
+
+
+def of_bag(link: Link, bag: int, pool_of: Mapping[str, str]) -> list[AttemptRecord]:
+    """When and how each went, without what its worker said."""
+    return list(_sent(link, "bag = ?", bag, pool_of))
+
+
+def sent_after(link: Link, attempt: int, pool_of: Mapping[str, str]) -> list[AttemptRecord]:
+    """The same of all bags, behind one attempt."""
+    return list(_sent(link, "attempt > ?", attempt, pool_of))
+
+
+def _sent(
+    link: Link, which: str, value: int, pool_of: Mapping[str, str]
+) -> Iterator[AttemptRecord]:
+    rows = stream(link, SENT.format(which), (value,))
+    for number, index, host, lease, sent, ended, outcome, run, accepted in rows:
+        yield AttemptRecord(
+            attempt=number,
+            index=index,
+            host=host,
+            pool=pool_of.get(host, ""),
+            lease=lease,
+            sent_us=sent,
+            ended_us=ended,
+            outcome=Outcome(outcome) if outcome else None,
+            run_us=run,
+            accepted=bool(accepted),
         )
 
 

@@ -47,6 +47,11 @@ def leases(link: Link, bag: int) -> list[LeaseRow]:
     return [msgspec.json.decode(row[0], type=LeaseRow) for row in rows]
 
 
+def all_leases(link: Link) -> list[LeaseRow]:
+    rows = link.execute("SELECT row FROM leases ORDER BY lease")
+    return [msgspec.json.decode(row[0], type=LeaseRow) for row in rows]
+
+
 def agreed(link: Link, bag: int, pool: str, submitted_us: int) -> Billing | None:
     """The terms the bag had last: of its newest lease there, else of the pool when it came."""
     of_leases = [lease.billing for lease in leases(link, bag) if lease.pool == pool]

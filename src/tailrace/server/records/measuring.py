@@ -5,26 +5,31 @@ From these a scenario can be made that runs like it (`tailrace simulate RUN`).
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from tailrace.bag.needs import THOUSANDTHS, times
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import HostPolicy
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
+from tailrace.report.record import AttemptRecord
 from tailrace.scheduler.events import HostSeen
 from tailrace.scheduler.journal import decode_page
 from tailrace.scheduler.rows import BagPhase, BagRow, HostRow, LeaseRow
 from tailrace.server.records import bills, reading
+from tailrace.server.records.attempts import of_bag
 from tailrace.server.records.occupancy import Held, Occupancy, occupancy
 from tailrace.server.records.outages import Span, outages, together_us
 from tailrace.server.records.paces import paces
+from tailrace.server.records.slopes import Ran, slopes
 from tailrace.server.records.warming import warming_us
 from tailrace.server.tables.link import Link
 
+T = TypeVar("T")
 FAILURES = (Outcome.TASK_FAILED, Outcome.OVER_LIMIT, Outcome.HOST_FAILED)
 
 
@@ -40,7 +45,12 @@ class MeasuredPool(msgspec.Struct, frozen=True, kw_only=True):
     machines: int  # that came by themselves
     capacity: dict[str, int]  # of its machines, the most of each
     slots: int  # tasks of the bag at once on one of them
-    slope: float  # its run times beside those of all pools
+    kind: str  # of its hosts; of several, what most of them are
+    owner: str = ""  # the same
+    cpu: str = ""
+    says: HostPolicy | None = None
+    slope: float  # how many times as long tasks take there, beyond what the speeds say
+    speeds: list[float]  # of each machine, as it told; in the order of `paces`
     slot: Occupancy  # beyond the run times
     startup_us: list[int]  # of each lease that came up, until it was warm
     ending_us: list[int]  # of each that was given back, until it was gone
@@ -53,7 +63,7 @@ class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
     bag: int
     terms: Terms
     pools: list[MeasuredPool]
-    run_us: dict[int, int]  # of each task with a result, as on a machine of slope 1
+    run_us: dict[int, int]  # of each task with a result, as on a machine of slope and speed 1
     failing: list[int]  # those of them that failed for good
     failing_attempts: float  # and of attempts of the others
     attempts: int
@@ -64,34 +74,34 @@ class MeasuredRun(msgspec.Struct, frozen=True, kw_only=True):
     spent: dict[str, int]  # micro-units by currency
 
 
-class Attempt(NamedTuple):
+class Settled(NamedTuple):
+    """A task with a result, and the attempt that gave it."""
+
     task: int
+    attempt: int
     host: str
-    lease: int | None
-    sent_us: int
-    ended_us: int | None
-    run_us: int | None
-    outcome: str | None
+    run_us: int
+    outcome: str
 
 
 def measure(link: Link, bag: int) -> MeasuredRun:
     row, facts = reading.bag_row(link, bag), reading.bag(link, bag)
-    attempts = _attempts(link, bag)
     hosts = _hosts(link)
+    attempts = of_bag(link, bag, {host.host: host.pool for host in hosts.values()})
     leases = {lease.lease: lease for lease in bills.leases(link, bag)}
     settled = _settled(link, bag)
-    slopes = _slopes(settled, hosts)
+    slope = _slopes(settled, hosts)
     pace = _paces(settled, hosts)
-    failing = [index for index, _, _, outcome in settled if outcome != Outcome.SUCCEEDED]
+    failing = [one.task for one in settled if one.outcome != Outcome.SUCCEEDED]
     down = list(outages(link))
     paused = _paused_us(link, row, down)
     return MeasuredRun(
         bag=bag,
         terms=row.terms,
-        pools=list(_pools(link, row.terms, attempts, hosts, leases, slopes, pace, down)),
+        pools=list(_pools(link, row.terms, attempts, hosts, leases, slope, pace, down)),
         run_us={
-            index: round(us / slopes[hosts[host].pool] / pace[host])
-            for index, host, us, _ in settled
+            one.task: round(_at_speed_1(one, hosts) / slope[hosts[one.host].pool] / pace[one.host])
+            for one in settled
         },
         failing=failing,
         failing_attempts=_share_failing(attempts, set(failing)),
@@ -129,52 +139,37 @@ def _offered(link: Link) -> dict[str, dict[str, int]]:
     return found
 
 
-def _attempts(link: Link, bag: int) -> list[Attempt]:
+def _settled(link: Link, bag: int) -> list[Settled]:
     rows = link.execute(
-        "SELECT idx, host, lease, sent_us, ended_us, run_us, outcome FROM attempts"
-        " WHERE bag = ? ORDER BY attempt",
-        (bag,),
-    )
-    return [Attempt(*row) for row in rows]
-
-
-def _settled(link: Link, bag: int) -> list[tuple[int, str, int, str]]:
-    """Of each task with a result: its number, host, run time and outcome."""
-    return link.execute(
-        "SELECT r.idx, a.host, a.run_us, r.outcome FROM results r JOIN attempts a USING (attempt)"
+        "SELECT r.idx, attempt, a.host, a.run_us, r.outcome"
+        " FROM results r JOIN attempts a USING (attempt)"
         " WHERE r.bag = ? AND a.run_us IS NOT NULL ORDER BY r.idx",
         (bag,),
-    ).fetchall()
+    )
+    return [Settled(*row) for row in rows]
 
 
-def _slopes(
-    settled: list[tuple[int, str, int, str]], hosts: dict[str, HostRow]
-) -> dict[str, float]:
-    """By pool: the mean run time there beside that of all."""
-    times_in: dict[str, list[int]] = defaultdict(list)
-    for _, host, run_us, _ in settled:
-        times_in[hosts[host].pool].append(run_us)
-    every = _mean(us for many in times_in.values() for us in many)
-    alone = len(times_in) < 2 or not every
-    return {pool: 1.0 if alone else _mean(many) / every for pool, many in times_in.items()}
+def _slopes(settled: list[Settled], hosts: dict[str, HostRow]) -> dict[str, float]:
+    """By pool."""
+    sent = [(hosts[one.host], one.run_us) for one in sorted(settled, key=lambda one: one.attempt)]
+    return slopes([Ran(host.pool, host.speed, run_us) for host, run_us in sent])
 
 
-def _paces(settled: list[tuple[int, str, int, str]], hosts: dict[str, HostRow]) -> dict[str, float]:
-    """By host, beside the others of its pool."""
+def _paces(settled: list[Settled], hosts: dict[str, HostRow]) -> dict[str, float]:
+    """By host, beside the others of its pool, beyond what its speed says."""
     there: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for _, host, run_us, _ in settled:
-        there[hosts[host].pool][host].append(run_us)
+    for one in settled:
+        there[hosts[one.host].pool][one.host].append(_at_speed_1(one, hosts))
     return {host: pace for pool in there.values() for host, pace in paces(pool).items()}
 
 
-def _mean(values: Iterable[int]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else 0.0
+def _at_speed_1(one: Settled, hosts: dict[str, HostRow]) -> int:
+    return round(one.run_us * hosts[one.host].speed)
 
 
-def _share_failing(attempts: list[Attempt], failing: set[int]) -> float:
+def _share_failing(attempts: list[AttemptRecord], failing: set[int]) -> float:
     """Of attempts that ended, of tasks that can succeed."""
-    ended = [a.outcome for a in attempts if a.task not in failing and a.run_us is not None]
+    ended = [a.outcome for a in attempts if a.index not in failing and a.run_us is not None]
     return sum(outcome in FAILURES for outcome in ended) / len(ended) if ended else 0.0
 
 
@@ -184,36 +179,42 @@ def _share_failing(attempts: list[Attempt], failing: set[int]) -> float:
 def _pools(
     link: Link,
     terms: Terms,
-    attempts: list[Attempt],
+    attempts: list[AttemptRecord],
     hosts: dict[str, HostRow],
     leases: dict[int, LeaseRow],
-    slopes: dict[str, float],
+    slope: dict[str, float],
     pace: dict[str, float],
     down: list[Span],
 ) -> Iterable[MeasuredPool]:
     """Those that did something for the bag: of the others nothing is known."""
     known = _terms(link)
-    used = dict.fromkeys(hosts[a.host].pool for a in attempts)
+    used = dict.fromkeys(a.pool for a in attempts)
     let_end = _let_end(link)
     died = {n for n, row in leases.items() if n not in let_end and row.gone_us is not None}
     for name in used:
         own = [lease for lease in leases.values() if lease.pool == name]
-        theirs = [a for a in attempts if hosts[a.host].pool == name]
+        theirs = [a for a in attempts if a.pool == name]
         there = [hosts[host] for host in dict.fromkeys(a.host for a in theirs)]
         free = dict.fromkeys(a.host for a in theirs if a.lease not in leases)
         slots = max(1, *(times(terms.needs, host.capacity) for host in there))
         slot = occupancy(_held(theirs), slots)
         cold = warming_us([lease.lease for lease in own], theirs, slot)
+        machines = [*free, *(x.host for x in own)]
         yield MeasuredPool(
             terms=_agreed(known.get(name, Pool(name)), own),
             machines=len(free),
             capacity=_most(there),
             slots=slots,
-            slope=slopes.get(name, 1.0),
+            kind=_mostly(host.kind for host in there),
+            owner=_mostly(host.owner for host in there),
+            cpu=_mostly(host.cpu for host in there),
+            says=_mostly(host.says for host in there),
+            slope=slope.get(name, 1.0),
+            speeds=_speeds(machines, hosts),
             slot=slot,
             startup_us=[x.up_us - x.wanted_us + cold[x.lease] for x in own if x.up_us is not None],
             ending_us=list(_endings(own, let_end)),
-            paces=[pace.get(host, 1.0) for host in (*free, *(x.host for x in own))],
+            paces=[pace.get(host, 1.0) for host in machines],
             lifetimes=[
                 _lifetime(x, cold[x.lease], x.lease in died, down)
                 for x in own
@@ -252,7 +253,18 @@ def _most(hosts: list[HostRow]) -> dict[str, int]:
     return found
 
 
-def _held(attempts: list[Attempt]) -> list[list[Held]]:
+def _speeds(machines: list[str], hosts: dict[str, HostRow]) -> list[float]:
+    """One that never came up told nothing: it would have been as most."""
+    told = [hosts[host].speed for host in machines if host in hosts]
+    usual = _mostly(told) if told else 1.0
+    return [hosts[host].speed if host in hosts else usual for host in machines]
+
+
+def _mostly(values: Iterable[T]) -> T:
+    return Counter(values).most_common(1)[0][0]
+
+
+def _held(attempts: list[AttemptRecord]) -> list[list[Held]]:
     """What each machine had, in the order it was sent."""
     by_machine: dict[Any, list[Held]] = defaultdict(list)
     for a in attempts:

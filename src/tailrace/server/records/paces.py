@@ -25,7 +25,7 @@ def paces(run_us: Mapping[str, Sequence[int]]) -> dict[str, float]:
         return dict.fromkeys(run_us, 1.0)
     middles = {name: median(some) for name, some in told.items()}
     middle, within = median(middles.values()), OF_MEDIANS * _variance_within(told)
-    found = {name: _shrunk(middles[name] - middle, within / len(told[name])) for name in told}
+    found = {name: shrunk(middles[name] - middle, within / len(told[name]), SURE) for name in told}
     return {name: math.exp(found.get(name, 0.0)) for name in run_us}
 
 
@@ -34,5 +34,6 @@ def _variance_within(logs: Mapping[str, Sequence[float]]) -> float:
     return sum(variance(some) * (len(some) - 1) for some in logs.values()) / degrees
 
 
-def _shrunk(apart: float, chance: float) -> float:
-    return apart - chance / apart if apart**2 > SURE**2 * chance else 0.0
+def shrunk(apart: float, chance: float, sure: float) -> float:
+    """Of two means or medians: nothing within so many standard errors. `chance` is their square."""
+    return apart - chance / apart if apart**2 > sure**2 * chance else 0.0

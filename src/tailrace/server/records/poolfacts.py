@@ -8,11 +8,12 @@ import msgspec
 
 from tailrace.errors import ServerError
 from tailrace.pools.commands import any_names
+from tailrace.report.poolwork import PoolWork
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.rows import LeaseRow
 from tailrace.server.pools.command_pool import CommandPool
-from tailrace.server.records import reading
-from tailrace.server.tables.link import Link
+from tailrace.server.records import bills, reading
+from tailrace.server.records.poolwork import pool_work
 from tailrace.server.tables.storename import name_of
 from tailrace.server.tables.whereabouts import holds_runs
 
@@ -38,11 +39,13 @@ class Known:
     def __init__(self, folder: Path) -> None:
         self.store: str | None = None
         self.rows: list[LeaseRow] = []
+        self.work: dict[str, PoolWork] = {}
         self.folder = folder
         if holds_runs(folder):
             link = reading.open_store(folder)
             try:
-                self.store, self.rows = name_of(link), _rows(link)
+                self.store, self.rows = name_of(link), bills.all_leases(link)
+                self.work = {one.pool: one for one in pool_work(link)}
             finally:
                 link.close()
 
@@ -65,11 +68,6 @@ class Known:
         if self.store is None or orphan.lease is None:
             raise ServerError(f"{orphan.name} is not of this folder")
         pool.tool(self.folder, self.store).stop(orphan.lease)
-
-
-def _rows(link: Link) -> list[LeaseRow]:
-    found = link.execute("SELECT row FROM leases ORDER BY lease")
-    return [msgspec.json.decode(row[0], type=LeaseRow) for row in found]
 
 
 def _trouble(rows: list[LeaseRow]) -> str:

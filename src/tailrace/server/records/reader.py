@@ -30,6 +30,7 @@ from tailrace.server.tables.lock import Owner
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
     from tailrace.server.enlarging import Enlarged
+    from tailrace.server.policysetting import PolicyChange, PolicyTold, PolicyTrial
 
 
 class Details(msgspec.Struct, frozen=True):
@@ -40,6 +41,7 @@ class Details(msgspec.Struct, frozen=True):
     budget: dict[str, int]  # micro-units by unit
     spent: dict[str, int]
     unpublished: list[int]  # tasks whose outputs are not at their targets yet
+    in_the_way: list[str] = []  # what keeps them from there, as far as a server has tried
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -121,6 +123,14 @@ class Reader(Protocol):
     def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
         """More tasks for a bag; and whether a server took them, as above."""
 
+    def policy(self, number: int) -> PolicyTold: ...
+
+    def try_policy(self, number: int) -> PolicyTrial:
+        """BadInput: no server runs, so that no host is there."""
+
+    def set_policy(self, number: int, asked: PolicyChange) -> tuple[PolicyTold, bool]:
+        """And whether a server took it, as above."""
+
 
 class StoreReader:
     """The part of a reader that the tables answer."""
@@ -152,6 +162,11 @@ class StoreReader:
             reading.unpublished(self.link, number),
         )
 
+    def policy(self, number: int) -> PolicyTold:
+        from tailrace.server.policysetting import told
+
+        return told(number, reading.bag_row(self.link, number).terms)
+
     def failures(self, number: int) -> list[FailureGroup]:
         return went_wrong(self.link, number)
 
@@ -169,7 +184,7 @@ class StoreReader:
             shares.of(a.lease, a.result.run_us if a.result else None, a.outcome, a.accepted)
             for a in found
         ]
-        return TaskFacts(reading.content(self.link, number).task(index).text(), found, costs)
+        return TaskFacts(reading.content(self.link, number).text(index), found, costs)
 
     def results(self, number: int, which: Which = Which.ALL) -> Iterable[Result]:
         return reading.results(self.link, number, which=which)

@@ -321,7 +321,8 @@ def _result(of: Bag, row: tuple[Any, ...], pools: dict[bytes, str], shares: Shar
 
 def _outputs(of: Bag, index: int, told: WorkResult, waits: bool) -> list[dict[str, Any]]:
     """Where they were published; or, as long as they wait for that, where the worker left them."""
-    targets = {output.name: output.target for output in of.task(index).outputs if not waits}
+    written = () if waits else of.outputs(index, [file.name for file in told.outputs])
+    targets = {output.name: output.target for output in written}
     return [
         {"name": file.name, "path": targets.get(file.name, file.path), "size": file.size}
         | ({"hash": file.hash} if file.hash else {})

@@ -60,8 +60,8 @@ def record(link: Link, bag: int, now_us: int | None = None) -> Record:
         deadline_us=row.terms.deadline_us,
         attempts=attempts,
         hosts=_hosts(link, bag, row.terms, leases, now),
-        leases=[_lease(row, now_us) for row in leases],
-        command=command_of(content.spec.command, content.count and content.task(0).text()),
+        leases=[lease(row, now_us) for row in leases],
+        command=command_of(content.spec.command, content.count and content.text(0)),
         folder=content.spec.folder,
         needs=needs.describe(row.terms.needs),
         strategies=strategies.unusual(row.terms),
@@ -154,7 +154,7 @@ def _host(host: HostRow, about: bytes, terms: Terms, seen: Span, up: list[Span])
     )
 
 
-def _lease(row: LeaseRow, now: int | None) -> LeaseRecord:
+def lease(row: LeaseRow, now: int | None = None) -> LeaseRecord:
     paid = bills.bill(row, now)
     return LeaseRecord(
         lease=row.lease,

@@ -46,6 +46,7 @@ class Lock:
         if not self._taken():
             os.close(self._file)
             raise busy(folder)
+        self._path.unlink(missing_ok=True)  # of one that was killed: nobody is there any more
 
     def _taken(self) -> bool:
         """Tried for a moment: `alive` of another command holds the lock while it looks."""

@@ -6,7 +6,18 @@ from typing import Any
 
 import msgspec
 
-from tailrace.scheduler.rows import AttemptRow, BagRow, HostRow, LeaseRow, Restored, TaskRow
+from tailrace.bag.columns import Columns, columns
+from tailrace.policy.parameters import names_in
+from tailrace.scheduler.rows import (
+    AttemptRow,
+    BagRow,
+    HostRow,
+    LeaseRow,
+    Restored,
+    TaskRow,
+    UseRow,
+)
+from tailrace.server.records.reading import content
 from tailrace.server.tables.link import Link
 
 
@@ -25,6 +36,8 @@ def restored(link: Link) -> Restored:
         leases=_rows(link, "SELECT row FROM leases ORDER BY lease", LeaseRow),
         next_attempt=_next(link, "SELECT coalesce(max(attempt), 0) FROM attempts", "last_attempt"),
         next_lease=_next(link, "SELECT coalesce(max(lease), 0) FROM leases", "last_lease"),
+        uses=_rows(link, "SELECT row FROM uses ORDER BY bag, owner", UseRow),
+        columns={bag.bag: _columns(link, bag) for bag in bags if names_in(bag.terms.policy)},
     )
 
 
@@ -36,6 +49,11 @@ def _bits(link: Link, bag: int, count: int) -> tuple[bytes, bytes]:
     for (index,) in link.execute(unlucky, (bag,)):
         failed[index >> 3] |= 1 << (index & 7)
     return bytes(done), bytes(failed)
+
+
+def _columns(link: Link, row: BagRow) -> Columns:
+    """What its policy looks at is found again in its tasks, and so is stored once."""
+    return columns(content(link, row.bag), names_in(row.terms.policy))
 
 
 def _live(link: Link) -> list[AttemptRow]:

@@ -8,8 +8,9 @@ was taken over by another cannot write any more.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -23,14 +24,20 @@ from tailrace.server.tables.link import Rejected, Trouble, Work, WritingLink
 from tailrace.server.tables.restored import floor, restored
 from tailrace.server.tables.statements import (
     CLEAR,
+    COME,
+    COMING,
     FORGET,
     MORE_TASKS,
     NEW_BAG,
     NEW_CHUNK,
     NEW_KEY,
     STATEMENTS,
+    STRAYS,
 )
 from tailrace.server.tables.storeurl import Place, is_url, read, shown
+
+SLICE = 2000  # rows that are written beside the cycle at once
+SLICE_BYTES = 256 << 10  # of chunks
 
 
 class Store:
@@ -103,6 +110,40 @@ class Store:
         if batch.forgotten:
             self.link.write([(statement, batch.forgotten) for statement in FORGET])
 
+    def lay(
+        self, bag: int, results: Iterable[tuple[int, int]], chunks: Iterable[bytes] = ()
+    ) -> Iterator[None]:
+        """Task and attempt of results that a bag takes over, and its chunks, laid down before it is
+        there, a slice between two yields. If its commit never comes, they are cleared away."""
+        number: Work = [(COMING, [(bag,)]), (STATEMENTS["floors"], [("last_bag", bag)])]
+        self._commit(partial(self.link.write, number))
+        rows = ((bag, index, attempt, "succeeded") for index, attempt in results)
+        while some := list(islice(rows, SLICE)):
+            yield
+            self._commit(partial(self.link.write, [(STATEMENTS["settled"], some)]))
+        yield from self._lay_chunks(bag, 0, chunks)
+
+    def lay_more(self, more: MoreTasks) -> Iterator[None]:
+        """The same of tasks that are added. If their commit never comes, nobody reads what lies
+        behind the chunks of the bag, and who adds to it next clears it away."""
+        strays: Work = [(STRAYS, [(more.bag, more.first_chunk)])]
+        self._commit(partial(self.link.write, strays))
+        yield from self._lay_chunks(more.bag, more.first_chunk, more.chunks)
+
+    def _lay_chunks(self, bag: int, first: int, chunks: Iterable[bytes]) -> Iterator[None]:
+        some: list[tuple[int, int, bytes]] = []
+        size = 0
+        for k, chunk in enumerate(chunks, first):
+            some.append((bag, k, chunk))
+            size += len(chunk)
+            if size >= SLICE_BYTES:
+                yield
+                self._commit(partial(self.link.write, [(NEW_CHUNK, some)]))
+                some, size = [], 0
+        if some:
+            yield
+            self._commit(partial(self.link.write, [(NEW_CHUNK, some)]))
+
     def leaving(self) -> list[int]:
         """Bags that are forgotten, and of which something is left."""
         return [row[0] for row in self.link.execute("SELECT bag FROM leaving ORDER BY bag")]
@@ -142,6 +183,14 @@ class Store:
         bag, index, body = self.link.execute(query, (number,)).fetchone()
         return bag, index, body
 
+    def successes(self, bag: int) -> Iterator[tuple[int, bytes]]:
+        """The tasks of a bag that succeeded, and what their workers reported."""
+        query = (
+            "SELECT r.idx, a.body FROM results r JOIN attempts a ON a.attempt = r.attempt"
+            " WHERE r.bag = ? AND r.outcome = 'succeeded' ORDER BY r.idx"
+        )
+        return ((index, bytes(body)) for index, body in self.link.execute(query, (bag,)))
+
     def spec(self, bag: int) -> bytes:
         return bytes(self._one("SELECT spec FROM bags WHERE bag = ?", (bag,)))
 
@@ -152,10 +201,13 @@ class Store:
     def chunk(self, bag: int, k: int) -> bytes:
         return bytes(self._one("SELECT body FROM chunks WHERE bag = ? AND k = ?", (bag, k)))
 
-    def sessions(self) -> dict[str, tuple[int, int, bytes, int]]:
-        """Session, call, facts and first sight of each host."""
-        rows = self.link.execute("SELECT host, session, seq, about, first_seen_us FROM hosts")
-        return {row[0]: (row[1], row[2], row[3], row[4]) for row in rows}
+    def sessions(self) -> dict[str, tuple[int, int, bytes, int, bytes | None]]:
+        """Session, call, facts, first sight and hash of the key of each host."""
+        query = "SELECT host, session, seq, about, first_seen_us, key_hash FROM hosts"
+        return {
+            row[0]: (row[1], row[2], row[3], row[4], None if row[5] is None else bytes(row[5]))
+            for row in self.link.execute(query)
+        }
 
     def of_no_use(self, attempt: int) -> bool:
         """Its task has a result, and its outputs are not waiting to be published."""
@@ -215,8 +267,11 @@ def _rows_of(new: New) -> Work:
 
 
 def _more_tasks(new: MoreTasks) -> Work:
+    rows: Work = [(MORE_TASKS, [(new.spec, new.permutation, new.bag)])]
+    if new.laid:
+        return rows
     chunks = [(new.bag, k, chunk) for k, chunk in enumerate(new.chunks, new.first_chunk)]
-    return [(MORE_TASKS, [(new.spec, new.permutation, new.bag)]), (NEW_CHUNK, chunks)]
+    return [*rows, (STRAYS, [(new.bag, new.first_chunk)]), (NEW_CHUNK, chunks)]
 
 
 def _new_bag(new: NewBag) -> Work:
@@ -225,5 +280,7 @@ def _new_bag(new: NewBag) -> Work:
     chunks = ((new.bag, k, chunk) for k, chunk in enumerate(new.chunks))
     taken = ((new.bag, index, attempt, "succeeded") for index, attempt in new.taken)
     keys = [] if new.key is None else [(new.key.who, new.key.key, new.key.hash, new.bag)]
-    settled = STATEMENTS["settled"]
-    return [(NEW_BAG, [bag]), (NEW_CHUNK, chunks), (NEW_KEY, keys), (settled, taken)]
+    settled, come = STATEMENTS["settled"], [(new.bag,)] if new.laid else []
+    return [
+        (NEW_BAG, [bag]), (NEW_CHUNK, chunks), (NEW_KEY, keys), (settled, taken), (COME, come),
+    ]  # fmt: skip

@@ -5,38 +5,41 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 import tailrace
-from tailrace.bag.additions import Addition
-from tailrace.bag.spec import FileName
 from tailrace.errors import BadInput
 from tailrace.report.failures import FailureGroup
-from tailrace.report.record import Result, Which
+from tailrace.report.poolwork import PoolWork
 from tailrace.scheduler.events import BagChanged, BagSubmitted, Change
 from tailrace.scheduler.progress import Halfway
-from tailrace.server.batch import New, NewBag
-from tailrace.server.enlarging import Enlarged, Enlarging, enlarge
-from tailrace.server.files.blobs import of_user
+from tailrace.server.batch import New
+from tailrace.server.errands import little
+from tailrace.server.errands.deeds import Asking, Deed
+from tailrace.server.errands.errands import Errands
 from tailrace.server.files.sweeping import Sweeper
 from tailrace.server.people.neighbours import Neighbours
 from tailrace.server.people.principals import Kind, Principal, Who
 from tailrace.server.people.tokens import Token, Tokens
-from tailrace.server.people.trust import trusted_pools, with_trusted
 from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest, encode
 from tailrace.server.records import reading
+from tailrace.server.records.poolwork import pool_work
 from tailrace.server.records.reader import Details, Failed, HostTold, StoreReader, TaskFacts
 from tailrace.server.records.reading import BagFacts, FeedItem
-from tailrace.server.submission import MOST_BODY, Submission, Submitted, checked
 from tailrace.server.web.answering import Answered, answered
+from tailrace.server.web.apart import T, apart
+from tailrace.server.web.handing import Handing
 from tailrace.server.web.metrics import metrics
 from tailrace.server.web.openapi import description
-from tailrace.server.web.repeats import Repeats
-from tailrace.server.web.routes import Call, Plain, Refused, Route, Routes
+from tailrace.server.web.pages import PAGE, Pages, Range, ResultTold
+from tailrace.server.web.past import Past
+from tailrace.server.web.policies import PATH, Policies
+from tailrace.server.web.routes import JSON, Call, Plain, Refused, Route, Routes
 from tailrace.server.web.storeroom import Storeroom
 from tailrace.server.world import World
 
@@ -44,7 +47,6 @@ log = logging.getLogger("tailrace.server")
 
 MOST_WORK = 64 * 1024 * 1024
 MOST_WAIT_S = 60.0
-PAGE = 500  # results in one answer
 BAG = "/api/v1/bags/{bag}"
 SUBJECT = r"^(bag [0-9]{1,15}|task [0-9]{1,15}/[0-9]{1,15}|host .+)$"
 
@@ -63,7 +65,7 @@ class Changed(msgspec.Struct, frozen=True):
 class TokenRequest(msgspec.Struct, frozen=True):
     kind: Kind
     name: str
-    expires_s: Count | None = None
+    expires_s: Annotated[int, msgspec.Meta(ge=1, le=10**10)] | None = None
     trusted: bool = False  # of a pool: pickled results of its machines are taken
 
 
@@ -83,20 +85,13 @@ class Health(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
-class ResultTold(msgspec.Struct, frozen=True):
-    result: Result
-    why: str  # in a few words, where something went wrong
-
-
 class Since(msgspec.Struct, frozen=True):
     after: Count = 0
     wait: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 0.0
 
 
-class Range(msgspec.Struct, frozen=True):
-    first: Count = 0
-    which: Which = Which.ALL
-    last: Annotated[int, msgspec.Meta(ge=0, le=PAGE)] = 0  # so many from the end, instead
+class SinceWithin(Since, frozen=True):
+    skip: Count = 0  # tasks of the item after this one that are told already
 
 
 class AtMost(msgspec.Struct, frozen=True):
@@ -138,15 +133,24 @@ class Api:
         tokens: Tokens,
         sweeper: Sweeper,
         neighbours: Neighbours | None = None,
+        revoked: Callable[[], None] = lambda: None,
     ) -> None:
+        """`revoked` is called when a token was."""
         self._world = world
         self._tokens = tokens
+        self._revoked = revoked
         self._neighbours = neighbours
         self._look_at_neighbours()
-        self._repeats = Repeats(world.store.link)
-        self._adding = asyncio.Lock()
+        self._errands = Errands(world.folder)
+        self._pages = Pages(world)
+        past = Past(world, self._errands)
+        policies = Policies(world, self._own, self._tell)
+        handing = Handing(
+            world, tokens, sweeper, policies, past, self._errands, self._own, self._tell
+        )
         blobs = Storeroom(world, sweeper).routes()
-        self.routes = Routes((*self._open(), WORK, *self._bags(), *blobs, *self._others()))
+        bags = (*self._bags(), *handing.routes(), *policies.routes(), *past.routes())
+        self.routes = Routes((*self._open(), WORK, *bags, *blobs, *self._others()))
 
     def _open(self) -> tuple[Route, ...]:
         get, anyone = "GET", Who.ANYONE
@@ -164,32 +168,28 @@ class Api:
         return (
             Route(get, "/api/v1/bags", people, "The caller's bags; an admin's are all.",
                   self._list, list[BagFacts]),
-            Route(post, "/api/v1/bags", people, "Hand in a bag.", self._submit, Submitted,
-                  Submission, most_body=MOST_BODY, keyed=True),
             Route(get, BAG, people, "One bag.", self._bag, BagFacts),
-            Route(get, f"{BAG}/details", people, "Its folder, strategies and money.",
-                  self._details, Details),
+            Route(get, f"{BAG}/details", people,
+                  "Its folder, strategies, money, and outputs that wait.", self._details, Details),
             Route(get, f"{BAG}/failures", people, "What went wrong, in groups.", self._failures,
                   list[FailureGroup]),
             Route(get, f"{BAG}/failed", people, "Tasks that failed for good.", self._failed,
                   list[Failed]),
             Route(get, f"{BAG}/results", people,
-                  f"Results of up to {PAGE} tasks: from one on, or the last.", self._results,
-                  list[ResultTold], query=Range),
+                  f"Results of up to {PAGE} tasks, or 2 MiB: from one on, or the last.",
+                  self._results, list[ResultTold], query=Range),
             Route(get, f"{BAG}/find", people, "The number of a task, by its values.", self._find,
                   int, query=Text),
             Route(get, f"{BAG}/tasks/{{task}}", people, "A task and its attempts.", self._task,
                   TaskFacts),
             Route(get, f"{BAG}/events", people, "The feed after an item, waiting for more.",
-                  self._feed, list[FeedItem], query=Since),
+                  self._feed, list[FeedItem], query=Since, waits=True),
             Route(get, f"{BAG}/answers", people, "What calls have answered since.",
-                  self._answers, Answered, query=Since),
+                  self._answers, Answered, query=SinceWithin, waits=True),
             Route(get, f"{BAG}/progress", people, "How far running tasks say they are.",
                   self._progress, list[Halfway], query=AtMost),
             Route(post, f"{BAG}/change", people, "Pause, resume, cancel, or retry tasks.",
                   self._change, Changed, ChangeRequest),
-            Route(post, f"{BAG}/add", people, "Add tasks; those it has already are left out.",
-                  self._add, Enlarged, Addition, most_body=MOST_BODY),
         )  # fmt: skip
 
     def _others(self) -> tuple[Route, ...]:
@@ -198,6 +198,8 @@ class Api:
             Route(get, "/api/v1/me", Who.PEOPLE, "Whom the token names.", self._me, Me),
             Route(get, "/api/v1/hosts", Who.PEOPLE, "Machines, and what they did for the caller.",
                   self._hosts, list[HostTold]),
+            Route(get, "/api/v1/pools", Who.PEOPLE, "What came of the machines of each pool.",
+                  self._pool_work, list[PoolWork]),
             Route(get, "/api/v1/explain", Who.PEOPLE, "Why a bag, task or host is as it is.",
                   self._explain, list[str], query=Subject),
             Route(get, "/api/v1/tokens", admins, "All tokens, without what is secret.",
@@ -206,7 +208,8 @@ class Api:
                   self._add_token, NewToken, TokenRequest),
             Route(post, "/api/v1/tokens/{token}/revoke", admins, "Revoke a token.",
                   self._revoke_token, Token),
-            Route(get, "/metrics", admins, "For Prometheus.", self._metrics, kind="text/plain"),
+            Route(get, "/metrics", Who.WATCHERS, "For Prometheus.", self._metrics,
+                  kind="text/plain"),
         )  # fmt: skip
 
     # for anyone
@@ -239,9 +242,6 @@ class Api:
 
     # bags
 
-    def _reader(self) -> StoreReader:
-        return StoreReader(self._world.store.link, self._world.clock.now())
-
     def _own(self, call: Call) -> int:
         """The bag's number, if the caller may know of it."""
         number = int(call.path["bag"])
@@ -255,51 +255,11 @@ class Api:
         owned = reading.owned(self._world.store.link, whose)
         return [self._world.facts(number, owner) for number, owner in owned]
 
-    async def _submit(self, call: Call) -> Submitted:
-        """Answered when it is committed; made again under the same key, it is the same bag."""
-        if call.key is None:
-            return await self._hand_in(call)
-        return await self._repeats.once(call.key, lambda: self._hand_in(call))
-
-    async def _hand_in(self, call: Call) -> Submitted:
-        bag = checked(call.body, call.who, self._world.pools)
-        terms = with_trusted(bag, self._trusted_pools())
-        number = self._world.new_bag()
-        await asyncio.to_thread(self._seal, number, call.body)
-        if bag.spec.catalogue is not None:
-            await self._take_in(number, bag.spec.catalogue, call.who)
-        spec, chunks = bag.encode()
-        order = await asyncio.to_thread(bag.order)  # of millions of tasks, it takes its time
-        permutation = None if order is None else bytes(order)
-        new = NewBag(
-            number, bag.spec.name, spec, list(chunks), permutation, call.who.name, key=call.key
-        )
-        await self._tell(BagSubmitted(number, terms, permutation), new)
-        log.info("bag %d (%s, %d tasks) handed in by %s", number, new.name, bag.count, call.who)
-        return Submitted(number, bag.spec.name, bag.count)
-
-    def _seal(self, number: int, asked: Submission) -> None:
-        try:
-            self._world.sealed.keep(number, asked.secrets)
-        except OSError as error:
-            raise Refused(507, f"the server's disk: {error.strerror}") from None
-
     async def _tell(self, event: BagSubmitted | BagChanged, new: New | None = None) -> None:
         """Until it is committed; not while the server ends, for who would see to it?"""
         if self._world.ending:
             raise Refused(503, "the server is ending")
         await self._world.tell(event, new)
-
-    async def _take_in(self, number: int, catalogue: FileName, who: Principal) -> None:
-        take_in = self._world.catalogues.take_in
-        try:
-            await asyncio.to_thread(take_in, number, catalogue, of_user(who.name))
-        except OSError as error:
-            raise Refused(507, f"the server's disk: {error.strerror}") from None
-
-    def _trusted_pools(self) -> list[str]:
-        joined = self._tokens.trusted_pools(self._world.clock.now())
-        return trusted_pools(self._world.pools, joined)
 
     async def _bag(self, call: Call) -> BagFacts:
         return self._facts(self._own(call))
@@ -308,33 +268,46 @@ class Api:
         return self._world.facts(number, reading.owner(self._world.store.link, number) or "")
 
     async def _details(self, call: Call) -> Details:
-        return self._reader().details(self._own(call))
+        number = self._own(call)
+        in_the_way = self._world.porter.in_the_way(number)
+        found = await self._read(lambda reader: reader.details(number))
+        return replace(found, in_the_way=in_the_way)
 
-    async def _failures(self, call: Call) -> list[FailureGroup]:
-        return self._reader().failures(self._own(call))
+    async def _read(self, ask: Callable[[StoreReader], T]) -> T:
+        now = self._world.clock.now()
+        return await apart(self._world.folder, lambda link: ask(StoreReader(link, now)))
 
-    async def _failed(self, call: Call) -> list[Failed]:
-        return self._reader().failed(self._own(call))
+    async def _failures(self, call: Call) -> list[FailureGroup] | Plain:
+        number = self._own(call)
+        if self._facts(number).count > little.TASKS:
+            return await self._sent_for(call, Deed.FAILURES, number)
+        return await self._read(lambda reader: reader.failures(number))
 
-    async def _results(self, call: Call) -> list[ResultTold]:
-        number, reader = self._own(call), self._reader()
-        asked, link = call.query, self._world.store.link
-        found: Iterable[Result]
-        if asked.last:
-            found = reading.last_results(link, number, asked.last, asked.which)
-        else:
-            found = reading.results(link, number, asked.first, PAGE, asked.which)
-        return [ResultTold(result, reader.why(number, result)) for result in found]
+    async def _failed(self, call: Call) -> list[Failed] | Plain:
+        number = self._own(call)
+        if self._facts(number).failed > little.TASKS:
+            return await self._sent_for(call, Deed.FAILED, number)
+        return await self._read(lambda reader: reader.failed(number))
 
-    async def _find(self, call: Call) -> int:
-        return self._reader().find(self._own(call), call.query.text)
+    async def _sent_for(self, call: Call, deed: Deed, number: int, text: str = "") -> Plain:
+        found = await self._errands.run(call.who, deed, Asking(number, text))
+        return Plain(await asyncio.to_thread(found.__getitem__, 1), JSON)
+
+    async def _results(self, call: Call) -> Plain:
+        return await self._pages.page(self._own(call), call.query)
+
+    async def _find(self, call: Call) -> int | Plain:
+        """By a number it is there at once; by values, all rows may be read."""
+        number, text = self._own(call), call.query.text
+        if self._facts(number).count > little.TASKS and not text.strip().isdecimal():
+            return await self._sent_for(call, Deed.FIND, number, text)
+        return await self._read(lambda reader: reader.find(number, text))
 
     async def _task(self, call: Call) -> TaskFacts:
-        number, reader = self._own(call), self._reader()
-        index = call.path["task"]
+        number, index = self._own(call), call.path["task"]
         if index >= self._facts(number).count:
             raise Refused(404, f"bag {number} has no task {index}")
-        return reader.task(number, index)
+        return await self._read(lambda reader: reader.task(number, index))
 
     async def _feed(self, call: Call) -> list[FeedItem]:
         """News of other bags do not end the wait."""
@@ -348,8 +321,9 @@ class Api:
         return items
 
     async def _answers(self, call: Call) -> Answered:
-        items = await self._feed(call)
-        return answered(self._world.store.link, self._own(call), call.query.after, items)
+        items, since = await self._feed(call), call.query
+        link, number = self._world.store.link, self._own(call)
+        return answered(link, number, since.after, items, since.skip)
 
     async def _progress(self, call: Call) -> list[Halfway]:
         return self._world.halfway(self._own(call), call.query.most)
@@ -359,34 +333,15 @@ class Api:
         number, asked = self._own(call), call.body
         if asked.change is Change.GROW:
             raise BadInput("tasks are added by another call", remedy=f"POST {BAG}/add takes them.")
+        if asked.change is Change.POLICY:
+            raise BadInput("a policy is set by another call", remedy=f"POST {PATH} takes it.")
         count = self._facts(number).count
         if any(task >= count for task in asked.tasks):
             raise BadInput(f"bag {number} has the tasks 0 to {count - 1}")
+        if asked.change is Change.RESUME:
+            self._world.porter.hurry(number)
         await self._tell(BagChanged(number, asked.change, tuple(asked.tasks), asked.why))
         return Changed(number, asked.change)
-
-    async def _add(self, call: Call) -> Enlarged:
-        """Answered when it is committed. One at a time: each is numbered on from the last."""
-        number = self._own(call)
-        async with self._adding:
-            found = await asyncio.to_thread(self._enlarging, number, call.body)
-            if found.event is not None:
-                await self._tell(found.event, found.more)
-                self._see_added(found.told)
-                log.info("%d tasks added to bag %d by %s", found.told.added, number, call.who)
-        return found.told
-
-    def _see_added(self, told: Enlarged) -> None:
-        if self._facts(told.bag).count < told.count:
-            raise BadInput(f"bag {told.bag} was changed meanwhile: nothing is added")
-
-    def _enlarging(self, number: int, asked: Addition) -> Enlarging:
-        """In a thread of its own, and so with a link of its own."""
-        link = reading.open_store(self._world.folder)
-        try:
-            return enlarge(link, number, asked)
-        finally:
-            link.close()
 
     # the rest
 
@@ -394,7 +349,12 @@ class Api:
         return Me(call.who.kind, call.who.name, tailrace.__version__, PROTOCOL)
 
     async def _hosts(self, call: Call) -> list[HostTold]:
-        return self._reader().hosts(None if call.who.rules else call.who.name)
+        whose = None if call.who.rules else call.who.name
+        return await self._read(lambda reader: reader.hosts(whose))
+
+    async def _pool_work(self, call: Call) -> list[PoolWork]:
+        present = self._world.present()
+        return await apart(self._world.folder, lambda link: pool_work(link, present))
 
     async def _explain(self, call: Call) -> list[str]:
         subject = call.query.subject
@@ -431,6 +391,7 @@ class Api:
 
     async def _revoke_token(self, call: Call) -> Token:
         gone = self._tokens.revoke(call.path["token"], self._world.clock.now())
+        self._revoked()
         log.info("token %d revoked by %s", call.path["token"], call.who)
         return gone
 

@@ -1,4 +1,4 @@
-"""Figures of a server in the text format of Prometheus, from the scheduler's memory alone."""
+"""Figures of a server in the text format of Prometheus, from the scheduler's memory."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def metrics(world: World) -> bytes:
             lines += figure
         about = "Calls refused because too many came at once, since the start."
         lines += _gauge("calls_refused", about, {None: world.turnstile.refused})
+    lines += _gauge("disk_free_bytes", "Room on the server's disk.", {None: world.room.free()})
     return ("\n".join(lines) + "\n").encode()
 
 

@@ -17,7 +17,8 @@ CAUSES = {
     "403": "not for a token of this kind",
     "404": "not there, or another user's",
     "413": "the body is too large",
-    "422": "the Idempotency-Key was used before, for something else",
+    "422": "the Idempotency-Key was used before, for something else; of a work call: what its "
+    "owner says of the tasks it takes cannot be read",
     "507": "no room on the server's disk",
     "503": "too many calls, or nothing can be committed just now: ask again",
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Iterable
 
 from tailrace.server.batch import Key
@@ -16,14 +15,14 @@ from tailrace.server.web.routes import MOST_KEY, Refused
 OTHERWISE = "this Idempotency-Key was used before, for something else"
 
 
-def key_of(who: Principal, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Key | None:
-    """As the caller chose it."""
+def key_of(who: Principal, headers: Iterable[tuple[bytes, bytes]], hash_: str) -> Key | None:
+    """As the caller chose it; `hash_` is of all that was sent."""
     found = [value.decode("latin-1") for name, value in headers if name == b"idempotency-key"]
     if not found:
         return None
     if not 0 < len(found[0]) <= MOST_KEY or not (found[0].isascii() and found[0].isprintable()):
         raise Refused(400, f"an Idempotency-Key has 1 to {MOST_KEY} printable characters of ASCII")
-    return Key(str(who), found[0], hashlib.sha256(body).hexdigest())
+    return Key(str(who), found[0], hash_)
 
 
 class Repeats:
@@ -53,5 +52,5 @@ class Repeats:
             return None
         if found[0] != key.hash:
             raise Refused(422, OTHERWISE)
-        terms = reading.bag_row(self._link, found[1]).terms
-        return Submitted(found[1], terms.name, terms.count)
+        row = reading.bag_row(self._link, found[1])
+        return Submitted(found[1], row.terms.name, row.terms.count, row.taken)

@@ -17,6 +17,7 @@ from tailrace.worker.blobs import is_digest
 
 HASH = "{hash}"
 MOST_KEY = 200  # characters of an Idempotency-Key
+JSON = "application/json"
 SMALL = 1024 * 1024  # bytes of a body, where nothing else is said
 
 
@@ -28,6 +29,7 @@ class Call(NamedTuple):
     query: Any
     body: Any
     key: Key | None = None  # of a route that is `keyed`, where the caller sent one
+    sent: bytes = b""  # the body as it came, of a route that `grows`
 
 
 class Plain(NamedTuple):
@@ -55,9 +57,12 @@ class Route(msgspec.Struct, frozen=True):
     takes: Any = None
     query: Any = None
     most_body: int = SMALL
-    kind: str = "application/json"
+    kind: str = JSON
     raw: bool = False  # it takes bytes as they are
     keyed: bool = False  # made again with the same Idempotency-Key, it is done once
+    stores: bool = False  # what is sent stays on the server's disk
+    grows: bool = False  # its work, with what is sent: only a little body is decoded for it
+    waits: bool = False  # for news, as long as it is asked to
     clash: Any = None  # what it says with 409, where it may
 
     @property

@@ -20,6 +20,11 @@ from tailrace.worker.pinned import fingerprint
 
 OWN = "own"
 YEARS = 10
+REASONS = {
+    "KEY_VALUES_MISMATCH": "the key is that of another certificate",
+    "KEY_TYPE_MISMATCH": "the key is that of another certificate",
+    "NO_START_LINE": "there is no PEM text in it",
+}
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -45,14 +50,41 @@ def certificate(text: str, folder: Path) -> Certificate:
     """`own`, kept in the folder and made when there is none yet; or `CERT:KEY`, two files."""
     found = _own(folder / "tls") if text == OWN else _given(text)
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(found.cert, found.key)
-    except (OSError, ssl.SSLError) as error:
-        why = error.strerror or error.reason if isinstance(error, ssl.SSLError) else error.strerror
+        context(found)
+    except OSError as error:
         raise BadInput(
-            f"--tls {text}: certificate and key cannot be used: {why}",
+            f"--tls {text}: certificate and key cannot be used: {why_not(error)}",
             remedy="Both are PEM files, the key without a passphrase and that of the certificate.",
         ) from None
     return found
+
+
+def context(shown: Certificate) -> ssl.SSLContext:
+    """OSError where the two are no certificate and its key."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(shown.cert, shown.key, password=_no_passphrase)
+    return made
+
+
+def _no_passphrase() -> str:
+    """Asked for one, OpenSSL would wait at the terminal."""
+    return ""
+
+
+def why_not(error: Exception) -> str:
+    """OpenSSL's own words are names of constants."""
+    if isinstance(error, ssl.SSLError):
+        return REASONS.get(error.reason or "", error.reason or str(error))
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
+def expires(shown: Certificate) -> float | None:
+    """As seconds since the epoch; None where nobody can tell."""
+    try:
+        told = _openssl("x509", "-in", str(shown.cert), "-noout", "-enddate").decode()
+        return float(ssl.cert_time_to_seconds(told.strip().rpartition("=")[2]))
+    except (ServerError, ValueError):
+        return None
 
 
 def _given(text: str) -> Certificate:

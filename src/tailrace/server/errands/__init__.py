@@ -1,0 +1,1 @@
+"""Calls whose work grows with a bag, or with what is sent: another process does it."""
