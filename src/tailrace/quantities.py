@@ -86,6 +86,10 @@ def size_bytes(written: Written) -> int:
     found = _SIZED.fullmatch(str(written).strip())
     if found is None or found[2].lower() not in _SIZE:
         raise ValueError(f"{_said(written)} is not a size such as 4 GiB, 512M or 500MB")
+    if re.fullmatch("[A-Z]b", found[2]):
+        letter = found[2][0]
+        raise ValueError(f"{_said(written)}: {found[2]} may be bits or bytes, so write {letter}B, "
+                         f"or {letter}bit where bits are meant")  # fmt: skip
     return _whole(Decimal(found[1]) * _SIZE[found[2].lower()], written)
 
 
@@ -99,7 +103,8 @@ def price(written: str) -> Price:
     """`"0.10 USD/h"` → Price("USD", 100_000, 3_600_000_000). Nothing is rounded: of less than a
     micro-unit, the price is that of ten, a hundred … times as long."""
     amount, slash, per = str(written).partition("/")
-    if not slash or per.strip().lower() not in _TIME_WORDS:
+    priced = slash and _MONEY.fullmatch(amount.strip()) is not None
+    if not priced or per.strip().lower() not in _TIME_WORDS:
         raise ValueError(f"{_said(written)} is not a price such as 0.10 USD/h")
     unit, micros = _amount(amount)
     tens = 10 ** max(-int(micros.normalize().as_tuple().exponent), 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import signal
 import sys
 from typing import Any
 
@@ -27,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "add": "Add tasks to a bag.",
     "retry": "Try failed tasks again.",
     "cancel": "Cancel a bag.",
+    "policy": "Show or change who runs the tasks of a bag, and in which order.",
     "reproduce": "Run one task here in the foreground, as it was run.",
     "explain": "Say why a bag, a task or a host is as it is.",
     "hosts": "List the machines that worked here.",
@@ -35,7 +37,7 @@ COMMANDS: dict[str, str] = {
     "serve": "Serve a group: others submit bags, machines elsewhere join.",
     "login": "Keep the server that commands ask.",
     "tokens": "Make, list and revoke the tokens of users and machines.",
-    "backup": "Copy the store, also while a server runs on it.",
+    "backup": "Copy the runs, also while a server goes on with them.",
     "gc": "Remove files of bags that ended long ago.",
     "simulate": "Run scenarios in the virtual world.",
     "replay": "Replay the journal and check that every decision comes out the same.",
@@ -110,6 +112,7 @@ def main() -> None:
         error.show()
         sys.exit(Exit.BAD_INPUT)
     except (click.Abort, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # pressed again, it would tell of itself
         sys.exit(Exit.INTERRUPTED)
     except TailraceError as error:
         if os.environ.get("TAILRACE_DEBUG"):

@@ -31,6 +31,17 @@ def above(start: Path) -> Path:
     )
 
 
+def of(folder: Path) -> Path:
+    """Of a folder that was named: its own, and none above it, which would be of another run."""
+    for found in (folder.resolve(), folder.resolve() / NAME):
+        if holds_runs(found):
+            return found
+    raise BadInput(
+        f"{folder}: nothing was run in this folder",
+        remedy="Name one in which a bag was run; without a name, the nearest above is taken.",
+    )
+
+
 def report_path(folder: Path, bag: int, name: str) -> Path:
     safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)[:60]
     return folder / "reports" / f"{bag}-{safe}.html"

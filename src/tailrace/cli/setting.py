@@ -27,12 +27,12 @@ class Setting(msgspec.Struct, frozen=True):
     def show(self, value: Any) -> str:
         """As one would write it."""
         if value is None:
-            return "auto" if self.name == "report" else "all"
+            return {"report": "auto", "quota": "none"}.get(self.name, "all")
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, tuple):
             return ", ".join(value) or "none"
-        if self.name == "memory":
+        if self.name in ("memory", "quota"):
             return show_size(value)
         if self.name == "store":
             return storeurl.shown(value) if value else "file"
@@ -139,6 +139,10 @@ def _notify(written: Any) -> tuple[str, ...]:
     return () if found == ("none",) else found
 
 
+def _quota(written: Any) -> int | None:
+    return None if written == "none" else size_bytes(_scalar(written))
+
+
 def _retention(written: Any) -> Retention:
     """A time, or a table."""
     given = dict(written) if isinstance(written, dict) else {"keep": written}
@@ -182,6 +186,7 @@ _ALL = (
         '"90 days", or a table: [retention] keep = "90 days"',
         "how long `tailrace serve` keeps bags after their end",
     ),
+    Setting("quota", None, _quota, '"50 GiB", or "none"', "what each user may have on a server"),
     Setting("color", "auto", _color, '"never"', "auto, always or never"),
     Setting("report", None, _report, '"auto"', "write the HTML report: true, false or auto"),
 )

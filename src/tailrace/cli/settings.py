@@ -45,6 +45,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     journal: bool
     notify: tuple[str, ...]  # web hooks and commands
     retention: Retention
+    quota: int | None  # bytes; None: any number
     store: str  # a URL; '': a file of the folder
     color: str
     report: bool | None  # None: when the run was long enough to be worth it
@@ -111,7 +112,7 @@ def served_pools(settings: Settings, *, local: bool) -> tuple[AnyPool, ...]:
 
 def _pool(pool: Described, settings: Settings, agreed: Billing | None) -> AnyPool:
     driver = "local" if pool.commands is None else "command"
-    terms = replace(pool.machines.terms, driver=driver)
+    terms = replace(pool.machines.terms, driver=driver, capacity=_said(pool))
     if agreed is not None:
         terms = replace(terms, billing=agreed)
     more = {name: amount for name, amount in pool.has.items() if name != "memory"}
@@ -121,6 +122,11 @@ def _pool(pool: Described, settings: Settings, agreed: Billing | None) -> AnyPoo
     cores = settings.cores if pool.cores is None else pool.cores
     memory = pool.has.get("memory", settings.memory)
     return LocalPool(terms, Capacity(cores, memory, more), rehearsal(pool))
+
+
+def _said(pool: Described) -> dict[str, int]:
+    """Of each machine; what it has beside is known when one has called."""
+    return {} if pool.cores is None else pool.machines.capacity
 
 
 def local_pool(settings: Settings, agreed: Billing | None = None) -> Pool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailrace.cli import place
 from tailrace.cli.servers.asking import Asked
-from tailrace.cli.servers.changing import add, change
+from tailrace.cli.servers.changing import add, change, set_policy
+from tailrace.errors import BadInput, ServerError
 from tailrace.scheduler.events import Change
 from tailrace.server.records import reading
-from tailrace.server.records.reader import About, StoreReader
+from tailrace.server.records.reader import About, Details, StoreReader
 from tailrace.server.records.reading import FeedItem
 from tailrace.server.tables import lock
 from tailrace.server.tables.link import Link, Trouble
@@ -22,6 +23,7 @@ from tailrace.server.tables.lock import Owner
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
     from tailrace.server.enlarging import Enlarged
+    from tailrace.server.policysetting import PolicyChange, PolicyTold, PolicyTrial
 
 
 class Stored(StoreReader):
@@ -43,6 +45,15 @@ class Stored(StoreReader):
     def again(self) -> Stored:
         """As it stands now."""
         return Stored(self.folder, self.link, lock.alive(self.folder))
+
+    def details(self, number: int) -> Details:
+        """What is in the way of outputs only the server knows that moves them."""
+        told = super().details(number)
+        if not told.unpublished or self.owner is None:
+            return told
+        with suppress(ServerError):  # it may end just now
+            return Asked(self.owner).details(number)
+        return told
 
     def explain(self, subject: str) -> list[str]:
         if self.owner is not None:
@@ -67,11 +78,23 @@ class Stored(StoreReader):
     def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
         return add(self.folder, number, asked)
 
+    def try_policy(self, number: int) -> PolicyTrial:
+        if self.owner is not None:
+            return Asked(self.owner).try_policy(number)
+        raise BadInput(
+            "no server runs here now, so that no host is there to be tried",
+            remedy=f"`tailrace resume {number}` goes on with the bag.",
+        )
+
+    def set_policy(self, number: int, asked: PolicyChange) -> tuple[PolicyTold, bool]:
+        return set_policy(self.folder, number, asked)
+
 
 @contextmanager
 def stored(run: Path | None = None) -> Iterator[Stored]:
-    """The nearest, or that of this run. Whatever is wrong with the file is told in one sentence."""
-    folder = place.nearest() if run is None else place.above(run)
+    """The nearest, or that of the folder that was named. Whatever is wrong with the file is told in
+    one sentence."""
+    folder = place.nearest() if run is None else place.of(run)
     link = reading.open_store(folder)
     try:
         yield Stored(folder, link, lock.alive(folder))

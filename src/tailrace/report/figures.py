@@ -9,6 +9,7 @@ import msgspec
 
 from tailrace.report import style, words
 from tailrace.report.gantt import gantt
+from tailrace.report.poolwork import PoolWork, works
 from tailrace.report.record import LeaseRecord, Record
 from tailrace.report.style import BLUE, GREEN, INK, ORANGE, RED
 from tailrace.report.summary import run_times, turnaround_times, waiting_times
@@ -159,6 +160,45 @@ def _slots_there(timeline: Timeline, edges: Any) -> Any:
     ]
     table = np.array(spans, dtype=np.int64).reshape(-1, 2)
     return busy_between(table[:, 0], table[:, 1], edges)
+
+
+def machines(timeline: Timeline) -> Figure:
+    """Where there is one machine and no other, there is nothing to compare."""
+    pools = [work for work in works(timeline) if work.machines]
+    if not timeline.span_us or sum(work.most for work in pools) < 2:
+        raise NothingToSee
+    figure, ax = style.new_figure(2.7)
+    unit = _time_axis(ax, timeline)
+    largest = sorted(pools, key=lambda work: -work.most)[: len(style.LINES)]
+    for work, colour in zip(largest, style.LINES, strict=False):
+        _draw_machines(ax, timeline, work, unit, colour)
+    ax.set_ylim(0, max(work.most for work in largest) * 1.08)
+    ax.set_ylabel("machines")
+    _whole_numbers(ax.yaxis)
+    _legend_above(ax)
+    left_out = len(pools) - len(largest)
+    return Figure(
+        "machines",
+        "Machines of each pool",
+        "Machines that were there for the bag: leased ones from their first call until they were "
+        "gone, others between the first and the last that was heard of them."
+        + (f" {words.count(left_out, 'smaller pool')} left out." if left_out else ""),
+        style.to_svg(figure, "machines", f"machines over time, in {len(pools)} pools"),
+    )
+
+
+def _draw_machines(
+    ax: Any, timeline: Timeline, work: PoolWork, unit: style.TimeUnit, colour: str
+) -> None:
+    import numpy as np
+
+    moments, counts = np.array(work.machines, dtype=np.int64).T
+    keep = _thin(len(moments))
+    end = timeline.span_us / unit.us
+    x = np.concatenate([[0.0], _since(timeline, moments[keep], unit), [end]])
+    y = np.concatenate([[0], counts[keep], counts[-1:]])
+    label = f"pool {work.pool} (most {work.most:,})"
+    ax.step(x, y, where="post", color=colour, linewidth=1.8, label=label)
 
 
 def run_time(timeline: Timeline) -> Figure:
@@ -343,4 +383,4 @@ def gantt_figure(timeline: Timeline) -> Figure:
     return Figure("gantt", "Attempts by host", caption, style.to_svg(figure, "gantt", says))
 
 
-_ALL = (remaining, gantt_figure, utilisation, run_time, distributions, cost)
+_ALL = (remaining, gantt_figure, utilisation, machines, run_time, distributions, cost)

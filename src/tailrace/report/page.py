@@ -7,11 +7,12 @@ from importlib import resources
 from pathlib import Path
 
 from tailrace.quantities import show_size
-from tailrace.report import words
+from tailrace.report import poolwork, words
 from tailrace.report.failures import FailureGroup
 from tailrace.report.figures import Figure, figures
 from tailrace.report.headline import Headline
 from tailrace.report.html import Html, html, join, table, tag
+from tailrace.report.poolwork import PoolWork
 from tailrace.report.record import LeaseRecord, Record
 from tailrace.report.summary import HostSummary, Spread, Summary, summarise_timeline
 from tailrace.report.timeline import Timeline
@@ -44,6 +45,7 @@ def page(record: Record) -> str:
             _failures(summary),
             join(_figure(figure) for figure in figures(timeline)),
             _times(summary),
+            _pools(timeline),
             _hosts(record, summary),
             _leases(record),
             _facts(record),
@@ -198,6 +200,34 @@ def _times(summary: Summary) -> Html:
 def _spread(name: str, spread: Spread) -> list[object]:
     values = (spread.mean_us, spread.median_us, spread.p95_us, spread.max_us)
     return [name, f"{spread.count:,}", *(words.duration(us) for us in values)]
+
+
+def _pools(timeline: Timeline) -> Html:
+    found = poolwork.works(timeline)
+    if not found:
+        return Html("")
+    *head, last = poolwork.HEAD
+    rows = [_pool(work) for work in found[:MOST_ROWS]]
+    return join(
+        [
+            tag("h2", "Pools"),
+            table([*head, "mean run time", last], rows, " nnnnnt"),
+            _more(len(found), "pool", "pools"),
+            tag(
+                "p",
+                "First task after: from wanting a machine until its first task was sent, the "
+                "median. As dedicated cores: so many that do nothing else would have done as much "
+                f"as the last {poolwork.LAST:,} tasks show.",
+                cls="soft",
+            ),
+        ]
+    )
+
+
+def _pool(work: PoolWork) -> list[object]:
+    *cells, failures = poolwork.cells(work)
+    mean = "" if work.mean_run_us is None else words.duration(work.mean_run_us)
+    return [cell or "–" for cell in (*cells, mean, failures.replace("_", " "))]
 
 
 def _hosts(record: Record, summary: Summary) -> Html:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.bag.additions import Addition
+from tailrace.bag.arrayids import read_array
 from tailrace.bag.bag import Bag
 from tailrace.bag.bagfile import load_bag_file, load_commands_file
 from tailrace.bag.identity import basis
@@ -23,9 +24,15 @@ RANGE = re.compile(rf"({NUMBER})\.\.({NUMBER})(?:\.\.({NUMBER}))?")
 
 
 def addition(
-    file: str | None, words: list[str], sets: tuple[str, ...], commands: str | None
+    file: str | None,
+    words: list[str],
+    sets: tuple[str, ...],
+    commands: str | None,
+    array: str | None,
 ) -> Addition:
-    _one_of(file, words, sets, commands)
+    _one_of(file, words, sets, commands, array)
+    if array is not None:
+        return _of_array(array)
     if file is not None:
         bag = load_bag_file(Path(file), admit=admit)
         return _of_bag(bag, basis(bag.spec))
@@ -43,8 +50,23 @@ def _one_of(*forms: object) -> None:
         what = "several things are" if given else "nothing is"
         raise BadInput(
             f"{what} given to add",
-            remedy="Give --set seed=11..20, a bag file, --commands FILE, or `::: d e`.",
+            remedy="Give --set seed=11..20, a bag file, --commands FILE, --array 5-8 or `::: d e`.",
         )
+
+
+def _of_array(text: str) -> Addition:
+    try:
+        numbers = read_array(text)
+    except BadInput as fault:
+        fault.flag = "--array"
+        raise
+    if numbers.most_running is not None:
+        raise BadInput(
+            f"{text} says how many run at a time, which stays as the bag has it",
+            flag="--array",
+            remedy=f"Leave out what is behind the numbers: --array {text.partition('%')[0]}.",
+        )
+    return Addition(((numbers.column,),), syntax="batch")
 
 
 def _of_bag(bag: Bag, sign: str = "") -> Addition:

@@ -52,7 +52,12 @@ OPTIONS = (
     ),
     click.option("--timeout", help="An attempt silent so long is sent to another host."),
     click.option("--max-failures", type=int, help="Pause the bag when so many tasks have failed."),
-    click.option("--most-running", type=int, help="So many tasks at a time, and no more."),
+    click.option("--max-running", type=int, help="So many tasks at a time, and no more."),
+    click.option("--priority", help="Bags with a higher one are served first."),
+    click.option("--tasks-per-host", type=int, help="So many tasks on one host, and no more."),
+    click.option("--max-attempts", type=int, help="So many attempts of a task at once."),
+    click.option("--pools", metavar="NAME,…", help="Pools it may use: lab, 'clu*', '!spot'."),
+    click.option("--hosts", metavar="NAME,…", help="Hosts it may use, in the same way."),
     click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending)."),
     click.option("--matching", help="Who gets the next task: fcfs, random, fjbcr, maxmax, minmax."),
     click.option("--replication", help="Attempts beside slow ones: wqr, or 'ntdmr,n=2,t_s=60'."),
@@ -80,25 +85,27 @@ def bag_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def bag_of(words: tuple[str, ...], behind: list[str] | None, options: dict[str, Any]) -> Bag:
     from tailrace.bag import bagfile
+    from tailrace.cli.bags.believing import believe
     from tailrace.scheduler.strategies import admit
 
     settings = _settings(options)
+    judges: dict[str, Any] = {"admit": admit, "believe": believe}
     here = Path.cwd()
     if options["commands"] is not None:
         _refuse(words or behind, "--commands and another bag")
-        return bagfile.load_commands_file(options["commands"], here, admit=admit, **settings)
+        return bagfile.load_commands_file(options["commands"], here, **judges, **settings)
     script = _script(words, behind, options["array"])
     if script is not None:
         from tailrace.bag.batchfile import load_batch_script
 
         path, array = Path(script[0]), options["array"]
-        return load_batch_script(path, script[1:], array, here, admit=admit, **settings)
+        return load_batch_script(path, script[1:], array, here, **judges, **settings)
     if behind is not None:
         _refuse(words, "a bag file and a command behind --")
-        return bagfile.bag_from_parallel(behind, here, admit=admit, **settings)
+        return bagfile.bag_from_parallel(behind, here, **judges, **settings)
     if any(word.startswith(":::") for word in words):
-        return bagfile.bag_from_parallel(words, here, admit=admit, **settings)
-    return bagfile.load_bag_file(_bag_file(words), settings, admit)
+        return bagfile.bag_from_parallel(words, here, **judges, **settings)
+    return bagfile.load_bag_file(_bag_file(words), settings, admit, believe)
 
 
 def note_unheeded(bag: Bag, quiet: bool) -> None:
@@ -182,19 +189,23 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
         for name in ("time", "memory", "disk")
         if options[f"{name}_limit"]
     }
-    names = ("name", "timeout", "max_failures", "most_running", "order", "budget", "deadline")
+    names = ("name", "timeout", "max_failures", "max_running", "order", "budget", "deadline",
+             "tasks_per_host", "max_attempts")  # fmt: skip
     settings = {name: options[name] for name in (*names, "repeatable", "then")}
     settings |= {name: _strategy(name, options[name]) for name in ("matching", "replication")}
     if limits:
         settings["limits"] = limits
+    if options["priority"] is not None:
+        settings["priority"] = value_of(options["priority"])
     if options["needs"]:
         settings["needs"] = _pairs("--needs", options["needs"], "cores=2,memory=4GiB")
     if options["retries"] is not None:
         settings["retries"] = {"task_failed": options["retries"]}
     if options["setup"]:
         settings["setup"] = _setup(options["setup"])
-    if options["secrets"] is not None:
-        settings["secrets"] = [name.strip() for name in options["secrets"].split(",")]
+    for name in ("secrets", "pools", "hosts"):
+        if options[name] is not None:
+            settings[name] = [one.strip() for one in options[name].split(",")]
     return settings
 
 
@@ -229,11 +240,11 @@ def _pairs(flag: str, text: str, example: str) -> dict[str, Any]:
         name, equals, value = part.partition("=")
         if not equals or not name.strip():
             raise BadInput(f"{flag} {text!r}", remedy=f"Write it as {example}.")
-        pairs[name.strip()] = _value(value.strip())
+        pairs[name.strip()] = value_of(value.strip())
     return pairs
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """A number or a truth where it is one."""
     if text in ("true", "false"):
         return text == "true"

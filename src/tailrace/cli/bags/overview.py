@@ -65,7 +65,7 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     yield "retries", overview.retries
     yield "order", overview.order
     yield "result", overview.result
-    for name in ("budget", "deadline", "timeout", "most_running", "pools"):
+    for name in ("budget", "deadline", "timeout", "max_running", "pools", "policy"):
         text = getattr(overview, name)
         if text not in ("none", "any", "all that fit"):
             yield name.replace("_", " "), text

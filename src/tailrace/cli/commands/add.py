@@ -27,7 +27,8 @@ class Adding(click.Command):
 @click.command(
     cls=Adding,
     epilog="Examples: `tailrace add 3 --set seed=11..20` · `tailrace add 3 bag.toml` · "
-    "`tailrace add 3 --commands more.txt` · `tailrace add 3 ::: d e`",
+    "`tailrace add 3 --commands more.txt` · `tailrace add 3 --array 5-8` · "
+    "`tailrace add 3 ::: d e`",
 )
 @click.argument("bag")
 @click.argument("file", required=False, metavar="[BAG.toml] [::: VALUE...]")
@@ -35,13 +36,14 @@ class Adding(click.Command):
     "--set", "sets", multiple=True, metavar="NAME=VALUES", help="Values: 11..20, or 0.1,0.5."
 )
 @click.option("--commands", metavar="FILE|-", help="More shell commands, one a line.")
+@click.option("--array", metavar="5-8", help="More numbers of an array of an sbatch script.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was added as JSON.")
 @server_option
 @click.pass_context
 def command(
     ctx: click.Context, /, bag: str, server: str | None, as_json: bool, **options: Any
 ) -> int:
-    """Add tasks to a bag: more values, more commands, or its bag file as it is now.
+    """Add tasks to a bag: more values, commands or numbers, or its bag file as it is now.
 
     BAG is a number or a name. Its tasks keep their numbers and results, the new ones come behind
     them. A task that the bag has already, by its values, is left out. With --set the other
@@ -50,7 +52,8 @@ def command(
     """
     from tailrace.cli.bags.adding import addition
 
-    asked = addition(options["file"], ctx.obj, options["sets"], options["commands"])
+    given = ("sets", "commands", "array")
+    asked = addition(options["file"], ctx.obj, *(options[name] for name in given))
     with reached(server) as here:
         facts = choose(here, bag)
         told, taken = here.add(facts.bag, asked)

@@ -20,6 +20,7 @@ def command(file: Path | None, as_json: bool) -> int:
     from tailrace.bag.bagfile import load_bag_file
     from tailrace.bag.overview import describe
     from tailrace.cli import settings
+    from tailrace.cli.bags.believing import believe, try_here
     from tailrace.cli.bags.overview import show
     from tailrace.cli.here.starting import refuse_impossible
     from tailrace.scheduler.strategies import admit
@@ -28,8 +29,9 @@ def command(file: Path | None, as_json: bool) -> int:
     if file is None and not path.exists():
         remedy = "Name one, or write one with `tailrace init 'python model.py --alpha {alpha}'`."
         raise BadInput("no bag file is named, and there is no bag.toml here", remedy=remedy)
-    bag = load_bag_file(path, admit=admit)
+    bag = load_bag_file(path, admit=admit, believe=believe)
     loaded = settings.load({}, Path(bag.spec.folder), path)  # faults would stop the run as well
     refuse_impossible(bag, loaded)
+    try_here(bag)
     show(describe(bag), as_json=as_json)
     return 0

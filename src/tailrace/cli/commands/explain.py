@@ -9,11 +9,14 @@ import click
 from tailrace.cli import screen
 from tailrace.cli.bags import naming
 from tailrace.cli.bags.choosing import choose
+from tailrace.cli.commands.hosts import speed as speed_of
 from tailrace.cli.commands.logs import ending
 from tailrace.cli.hints import hint
 from tailrace.cli.servers.reached import reached, server_option
 from tailrace.errors import BadInput
+from tailrace.policy.policies import texts
 from tailrace.report import words
+from tailrace.scheduler.rows import HostRow
 from tailrace.server.records.attempts import AttemptFacts
 from tailrace.server.records.reader import Reader
 from tailrace.server.tables.hostwork import HostWork
@@ -66,17 +69,33 @@ def _explained(here: Reader, subject: str) -> Iterator[str]:
     yield from here.explain(subject)
     kind, _, name = subject.partition(" ")
     if kind == "host":
-        yield _work_of(here, name)
+        yield from _of_host(here, name)
     if kind == "task":
         bag, _, index = name.partition("/")
         yield from _attempts(here, int(bag), int(index))
 
 
-def _work_of(here: Reader, host: str) -> str:
-    """From the attempts: the scheduler keeps what is out and what is booked, not what was."""
-    found = [one.work for one in here.hosts() if one.host.row.host == host]
-    work = found[0] if found else HostWork()
+def _of_host(here: Reader, name: str) -> Iterator[str]:
+    """Attempts are counted: the scheduler keeps what is out and what is booked, not what was."""
+    for one in here.hosts():
+        if one.host.row.host == name:
+            yield from _machine(one.host.row)
+            yield _work(one.work)
+            return
+    yield _work(HostWork())
+
+
+def _work(work: HostWork) -> str:
     return f"Attempts sent to it so far: {work.attempts:,}, of which {work.succeeded:,} succeeded."
+
+
+def _machine(row: HostRow) -> Iterator[str]:
+    """As far as its worker has told."""
+    speed = "not measured yet" if (shown := speed_of(row)) == "?" else shown
+    facts = {"owner": row.owner, "processor": row.cpu, "speed beside the reference": speed}
+    yield f"Its {'; its '.join(f'{what}: {told}' for what, told in facts.items() if told)}."
+    for what, text in texts(row.says).items() if row.says else ():
+        yield f"Its owner says {what}: {' '.join(text.split())}"
 
 
 def _attempts(here: Reader, bag: int, index: int) -> Iterator[str]:

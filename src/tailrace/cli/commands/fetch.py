@@ -35,9 +35,10 @@ def command(bag: str | None, folder: Path | None, quiet: bool, server: str | Non
             )
         found = fetch(here.owner, chosen.bag, folder or Path())
     if found.waiting:
+        what = f"{count(found.waiting, 'output')} of bag {chosen.bag}"
         raise ServerError(
-            f"{count(found.waiting, 'output')} of bag {chosen.bag} are not published yet",
-            remedy="`tailrace status` says why; try again later.",
+            "\n".join([f"{what} wait on the server", *found.in_the_way]),
+            remedy=f"`tailrace status {chosen.bag}` says how it stands; fetch them later.",
         )
     if not quiet:
         click.echo(found.told(chosen.bag))

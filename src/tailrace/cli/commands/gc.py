@@ -15,13 +15,17 @@ from tailrace.errors import BadInput
 from tailrace.quantities import duration_us, show_duration, show_size
 from tailrace.report.words import count
 from tailrace.scheduler.events import BagForgotten
+from tailrace.server.files import lastword
 from tailrace.server.files.blobs import Blobs
 from tailrace.server.files.collecting import Collected, collect
-from tailrace.server.files.retention import Going, past
+from tailrace.server.files.retention import Going, of_no_use, past
 from tailrace.server.offline import Offline
+from tailrace.server.people.sealed import Sealed
 from tailrace.server.records import reading
 from tailrace.server.tables import lock
+from tailrace.server.tables.link import Link
 from tailrace.server.tables.lock import Owner
+from tailrace.server.tables.restored import restored
 
 KEEP = "30d"
 
@@ -35,8 +39,9 @@ def command(keep: str, dry_run: bool, server: str | None) -> int:
 
     Results stay, and so do outputs in the server's folder; inputs, and outputs for `tailrace
     fetch`, go. Files that were sent for a bag that was then not handed in go after TIME, too.
-    Bags past the setting `retention` go whole, with their results. Whatever is under way stays.
-    For admins.
+    Bags past the setting `retention` go whole, with their results, and what of the journal is from
+    before all bags that are left, and silent hosts that none of them knows. Whatever is under way
+    stays. For admins.
     """
     keep_us = duration_us(keep)
     if keep_us < 0:
@@ -50,6 +55,10 @@ def command(keep: str, dry_run: bool, server: str | None) -> int:
         f"{count(found.blobs, 'blob')} {goes}, {show_size(found.bytes)}; "
         f"{count(found.bags, 'bag')} past {keep}"
     )
+    if found.pages:
+        click.echo(f"{count(found.pages, 'page')} of the journal {goes}")
+    if found.hosts:
+        click.echo(f"{count(found.hosts, 'host')} {goes}")
     return 0
 
 
@@ -62,32 +71,46 @@ def _line(one: Going, goes: str) -> str:
 def _collected(owner: Owner | None, keep_s: int, dry_run: bool) -> Collected:
     if owner is not None:
         asked = {"keep_s": keep_s, "dry_run": dry_run}
-        found: Collected = insist(owner, "POST", "/api/v1/gc", asked, Collected)
-        return found
+        told: Collected = insist(owner, "POST", "/api/v1/gc", asked, Collected)
+        return told
     folder = place.nearest()
     link = reading.open_store(folder)
     try:
         retention = settings.load({}, folder.parent).retention
-        going = past(link, retention, _now_us())
-        ended = reading.ended_before(link, _now_us() - keep_s * 1_000_000)
-        newest = max((number for number, _ in reading.owned(link)), default=0)
+        found = past(link, retention, _now_us())
+        going = _going(link, found) if dry_run else found
+        ended = of_no_use(link, reading.ended_before(link, _now_us() - keep_s * 1_000_000))
+        bags = [number for number, _ in reading.owned(link)]
     finally:
         link.close()
+    pages = hosts = 0
     if retention.keep_us is not None and not dry_run:
-        going = _removed(going)
-    gone = {*ended, *(one.bag for one in going)}
-    found = collect(Blobs(folder / "blobs"), gone, newest + 1, keep_s, dry=dry_run)
-    return replace(found, removed=going)
+        with Offline(place.nearest()) as store:
+            going = _removed(store, going)
+            pages, hosts = store.trim(_now_us() - retention.keep_us)
+    if not dry_run:
+        Sealed(folder).drop_strays(bags)
+    gone, newest = {*ended, *(one.bag for one in going)}, max(bags, default=0)
+    collected = collect(Blobs(folder / "blobs"), gone, newest + 1, keep_s, dry=dry_run)
+    return replace(collected, removed=going, pages=pages, hosts=hosts)
 
 
-def _removed(going: list[Going]) -> list[Going]:
+def _going(link: Link, found: list[Going]) -> list[Going]:
+    """Those that it would let go; it need not be restored where there are none."""
+    if not found:
+        return []
+    bags = lastword.going(restored(link), [one.bag for one in found], _now_us())
+    return [one for one in found if one.bag in bags]
+
+
+def _removed(store: Offline, going: list[Going]) -> list[Going]:
     """Those that went: the scheduler has the last word."""
-    with Offline(place.nearest()) as store:
+    if going:
         store.tell(*(BagForgotten(one.bag) for one in going))
-        for bag in store.leaving():
-            store.clear(bag)
-        here = {number for number, _ in reading.owned(store.link)}
-        return [one for one in going if one.bag not in here]
+    for bag in store.leaving():
+        store.clear(bag)
+    here = {number for number, _ in reading.owned(store.link)}
+    return [one for one in going if one.bag not in here]
 
 
 def _now_us() -> int:

@@ -12,10 +12,12 @@ from tailrace.cli import screen
 from tailrace.cli.servers.reached import reached, server_option
 from tailrace.quantities import show_size
 from tailrace.report import words
+from tailrace.scheduler.rows import HostRow
 from tailrace.server.records.reader import HostTold, Reader
 
-HEAD = ("host", "name", "pool", "kind", "cores", "memory", "attempts", "out", "booked", "state")
-NUMBERS = ("cores", "memory", "attempts", "out", "booked")
+HEAD = ("host", "name", "pool", "owner", "kind", "cpu", "speed", "cores", "memory", "attempts",
+        "out", "booked", "state")  # fmt: skip
+NUMBERS = ("speed", "cores", "memory", "attempts", "out", "booked")
 
 
 @click.command(epilog="Examples: `tailrace hosts` · `tailrace explain HOST` says more of one")
@@ -24,7 +26,8 @@ NUMBERS = ("cores", "memory", "attempts", "out", "booked")
 def command(as_json: bool, server: str | None) -> int:
     """List the machines that worked here.
 
-    `out` are attempts a host holds, `booked` failures laid to it rather than to a task.
+    `out` are attempts a host holds, `booked` failures laid to it rather than to a task. `speed` is
+    beside the reference machine; ? is one that was not measured yet.
     """
     with reached(server) as here:
         found = here.hosts()
@@ -45,7 +48,10 @@ def _row(here: Reader, told: HostTold) -> tuple[object, ...]:
         host.row.host,
         host.about.get("name", ""),
         host.row.pool,
+        host.row.owner,
         host.row.kind,
+        host.row.cpu,
+        speed(host.row),
         f"{capacity.get('cores', 0) / 1000:g}",
         show_size(capacity.get("memory", 0)),
         f"{work.attempts:,}",
@@ -53,6 +59,11 @@ def _row(here: Reader, told: HostTold) -> tuple[object, ...]:
         f"{host.row.booked:,}",
         state(here, told),
     )
+
+
+def speed(row: HostRow) -> str:
+    """As its worker or its pool says, and as it measured itself."""
+    return "?" if row.benchmark is None and row.speed == 1 else f"{row.felt_speed:.2f}"
 
 
 def state(here: Reader, told: HostTold) -> str:

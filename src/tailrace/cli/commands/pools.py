@@ -11,6 +11,8 @@ import msgspec
 from tailrace.cli import place, screen, settings
 from tailrace.errors import BadInput, Exit, TailraceError
 from tailrace.quantities import show_duration
+from tailrace.report import poolwork
+from tailrace.report.poolwork import PoolWork
 from tailrace.server.pools.command_pool import AnyPool, CommandPool
 from tailrace.server.records.bills import price
 from tailrace.server.records.poolfacts import Known, Orphan
@@ -32,6 +34,10 @@ ORPHANS = ("pool", "machine", "whose")
 def command(ctx: click.Context, as_json: bool, orphans: bool, stop: bool) -> int:
     """Show the pools there are, and the machines that stand.
 
+    Below them is what came of the machines, of late: the most at once, how long after they were
+    wanted they had their first task, and how many cores that do nothing else would have done as
+    much.
+
     Pools are described in `pools.toml`. `check NAME` starts one worker in a pool, runs one task
     there, and says at each step what is wrong.
     """
@@ -47,7 +53,15 @@ def command(ctx: click.Context, as_json: bool, orphans: bool, stop: bool) -> int
         click.echo(msgspec.json.format(msgspec.json.encode(told)).decode())
     else:
         screen.print_table(screen.table(HEAD, [_row(one) for one in told], NUMBERS))
+        _print_work([one["work"] for one in told if one["work"] is not None])
     return 0
+
+
+def _print_work(work: list[PoolWork]) -> None:
+    """What came of them, where anything did."""
+    if work:
+        click.echo()
+        screen.print_table(screen.table(poolwork.HEAD, map(poolwork.cells, work), poolwork.NUMBERS))
 
 
 def _runs() -> Path:
@@ -64,6 +78,7 @@ def _told(pool: AnyPool, known: Known) -> dict[str, Any]:
         "pool": terms.name, "driver": terms.driver, "machines": terms.max,
         "standing": leases.standing, "price": price(terms.billing), "lease_us": terms.lease_us,
         "reliable": terms.reliable, "trouble": leases.trouble,
+        "work": known.work.get(terms.name),
     }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from tailrace.cli.screen import plain
 from tailrace.cli.servers.reached import server_option
 from tailrace.errors import Exit
 from tailrace.scheduler.rows import BagPhase
+from tailrace.server.records.reader import Reader
 from tailrace.server.records.reading import BagFacts
 from tailrace.server.tables.link import Link
 
@@ -82,10 +83,26 @@ def _told(server: str | None, bag: str | None) -> int:
 
     with reached(server) as here:
         facts = choose_to_resume(here, bag)
-        if facts.phase == BagPhase.FINISHED:
+        over = facts.phase == BagPhase.FINISHED
+        waiting = here.details(facts.bag).unpublished if over else []
+        if over and not waiting:
             return _nothing_left(facts, quiet=False)
         here.change(facts.bag, Change.RESUME)
+        if waiting:
+            return _moved(here, facts)
     click.echo(f"bag {facts.bag} ({plain(facts.name)}) goes on; `{hint(f'watch {facts.bag}')}`")
+    return 0
+
+
+def _moved(here: Reader, facts: BagFacts) -> int:
+    """Its outputs, if what was in the way has gone."""
+    from tailrace.cli.bags import arriving
+
+    told = arriving.awaited(here, facts.bag)
+    if told.unpublished:
+        arriving.tell(facts.bag, told, served=True)
+        return int(Exit.SERVER)
+    click.echo(f"bag {facts.bag} ({plain(facts.name)}): its outputs are at their targets.")
     return 0
 
 

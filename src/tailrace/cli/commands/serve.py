@@ -63,7 +63,7 @@ def command(folder: Path | None, systemd: bool, **options: Any) -> int:
     pools = settings.served_pools(loaded, local=options["local"])
     server = Serving(
         runs, pools, door, journal=loaded.journal, store=loaded.store, notify=loaded.notify,
-        retention=loaded.retention,
+        retention=loaded.retention, quota=loaded.quota,
         inherits=options["inherit"],
     )  # fmt: skip
     return serve(server, pools, until_idle=options["until_idle"])

@@ -27,14 +27,19 @@ if TYPE_CHECKING:
 # What is obeyed beside a flag that asks for one thing only, and what to do with the rest.
 UNTIL = "leave it out: a recorded run is shown as it was; without --until it is simulated"
 AS_SCENARIO = "write the scenario as it is, and simulate that file with it, or edit it"
+MOST_SEEDS = 1_000_000  # what came of each is kept
 TRACED = ("files", "trace", "seeds", "seed", "sets", "varies", "events", "bag", "quiet",
           "processes")  # fmt: skip
+
+
+SEEDS = 20
+SEEDS_OF_A_RUN = 100  # it is to lie among them
 
 
 class Asked(msgspec.Struct, frozen=True):
     """What shall be run, and what shall be shown of it."""
 
-    seeds: int
+    seeds: int | None
     seed: int
     sets: tuple[str, ...]
     varies: tuple[str, ...]
@@ -60,11 +65,9 @@ class Asked(msgspec.Struct, frozen=True):
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…|RUN")
 @click.option(
     "--seeds",
-    default=20,
-    show_default=True,
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_SEEDS),
     metavar="N",
-    help="Runs of each scenario.",
+    help=f"Runs of each scenario; default: {SEEDS}, of a RUN {SEEDS_OF_A_RUN}.",
 )
 @click.option("--seed", default=0, show_default=True, help="The first seed.")
 @click.option(
@@ -142,9 +145,9 @@ def command(
     several seeds; printed are mean, interval (95 %) and spread of each figure over the runs, and
     for several scenarios a table that compares them. Ctrl-C keeps what is done.
 
-    RUN is a folder in which something was run; default: the nearest. What it measured becomes a
-    scenario: --set and --vary then say what if. With --until it is taken back to that moment, by
-    its journal: tasks, hosts, leases, money, and the last decisions.
+    RUN is a folder in which something was run; default: the nearest upwards. What it measured
+    becomes a scenario: --set and --vary then say what if. With --until it is taken back to that
+    moment, by its journal: tasks, hosts, leases, money, and the last decisions.
     """
     if until is not None or subject is not None:
         _alone("--until", ("files", "until", "subject", "bag", "as_json"), UNTIL)
@@ -182,12 +185,16 @@ def _nearest_run() -> Path:
 def _simulate(files: Sequence[Path], asked: Asked) -> int:
     from tailrace.cli.virtual.seeding import bar_for, carry_out
     from tailrace.cli.virtual.simulated import check_figures
+    from tailrace.cli.virtual.unpriced import unpriced
     from tailrace.cli.virtual.variants import read_variants
     from tailrace.simulation.experiment import Todo, run_one
 
     variants = read_variants(files, asked.sets, asked.varies, asked.events, asked.bag)
     check_figures(variants, asked.figures)
     _check_outputs(asked, len(variants))
+    _check_kept(files, asked)
+    for told in unpriced(variant.scenario for variant in variants):
+        click.echo(f"tailrace: {told}.", err=True)
     if asked.trace == "-":
         run_one(Todo(variants[0].scenario, asked.seed, "-"))
         return Exit.OK
@@ -212,11 +219,16 @@ def _todos(variants: Sequence[Variant], asked: Asked) -> list[Todo]:
     curve = asked.plot is not None
     todos = [
         Todo(one.scenario, asked.seed + n, curve=curve)
-        for n in range(asked.seeds)
+        for n in range(asked.seeds or _enough(variants))
         for one in variants
     ]
     todos[0] = replace(todos[0], trace=asked.trace, expand=asked.expand and str(asked.expand))
     return todos
+
+
+def _enough(variants: Sequence[Variant]) -> int:
+    """As many of each, since they may be compared."""
+    return SEEDS if all(one.recorded is None for one in variants) else SEEDS_OF_A_RUN
 
 
 def _check_outputs(asked: Asked, variants: int) -> None:
@@ -233,6 +245,16 @@ def _check_outputs(asked: Asked, variants: int) -> None:
         from tailrace.cli.virtual.plotting import check_plot
 
         check_plot(asked.plot)
+
+
+def _check_kept(files: Sequence[Path], asked: Asked) -> None:
+    """A scenario, or a file of events, is not written over by what came of it."""
+    read = {path.resolve() for path in (*files, asked.events) if path is not None}
+    written = (("--trace", asked.trace), ("--expand", asked.expand), ("--plot", asked.plot))
+    for flag, path in written:
+        if path is not None and path != "-" and Path(path).resolve() in read:
+            remedy = "name another file: this one is read, and would be lost"
+            raise BadInput(f"{flag} {path}: it would be written over", remedy=remedy)
 
 
 def _results(variants: Sequence[Variant], found: Found) -> list[Result]:

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from tailrace.cli import hints, screen
-from tailrace.cli.bags import standing
+from tailrace.cli.bags import arriving, standing
 from tailrace.cli.bags.choosing import choose
 from tailrace.cli.here import halfway
 from tailrace.cli.hints import at_hand, hint
@@ -114,7 +114,8 @@ def show_one(here: Reader, facts: BagFacts) -> None:
     for one in halfway.ask(here.owner, facts.bag):
         click.echo(f"  {halfway.line(one)}")
     _print_failures(here.failures(facts.bag))
-    _print_unpublished(here, facts.bag, more)
+    for text in arriving.lines(facts.bag, more, served=here.server is not None):
+        click.echo(f"  {text}")
     click.echo(f"  {_server(here)}")
     _print_steps(standing.next_steps(facts, served=here.server is not None))
 
@@ -149,16 +150,6 @@ def _print_failures(groups: list[FailureGroup]) -> None:
         click.echo(f"    … and {more} more; `{hint('report')}` lists them")
 
 
-def _print_unpublished(here: Reader, bag: int, more: Details) -> None:
-    """While a server runs they may be on their way."""
-    waiting = [] if here.server is not None else more.unpublished
-    if waiting:
-        tasks = ", ".join(map(str, waiting[:5])) + ", …" * (len(waiting) > 5)
-        what = words.count(len(waiting), "task")
-        click.echo(f"  outputs of {what} are not at their targets yet  [task {tasks}]")
-        click.echo(f"    `{hint(f'resume {bag}')}` moves them, or says what is in the way")
-
-
 def failure(group: FailureGroup) -> str:
     """One line: how many, how, the text, and which tasks."""
     code = "" if group.exit is None else f", exit {group.exit}"
@@ -180,11 +171,14 @@ def _told(here: Reader, bag: str | None) -> dict[str, Any]:
 
 
 def _facts(here: Reader, facts: BagFacts) -> dict[str, Any]:
+    more = here.details(facts.bag)
     return {
         **msgspec.to_builtins(facts),
         "state": phases.phase(facts, served=here.server is not None),
         "left": standing.left(facts),
         "took_us": _took_us(here, facts),
-        "spent": {unit: micros / 1e6 for unit, micros in here.details(facts.bag).spent.items()},
+        "spent": {unit: micros / 1e6 for unit, micros in more.spent.items()},
+        "unpublished": len(more.unpublished),
+        "in_the_way": more.in_the_way,
         "next": [step for step, _ in standing.next_steps(facts, served=here.server is not None)],
     }

@@ -18,7 +18,19 @@ from tailrace.server.people.principals import Kind
 from tailrace.server.people.secretfile import check_writable
 from tailrace.server.people.tokens import Token, checked_name
 
+KINDS = ("user", "admin", "pool", "metrics")
 HEAD = ("token", "kind", "name", "state", "made", "expires", "last used")
+
+
+class Where:
+    """The server's folder, looked for when something is to be done there: `--help` needs none."""
+
+    def __init__(self, given: Path | None) -> None:
+        self._given = given
+
+    @property
+    def folder(self) -> Path:
+        return place.nearest() if self._given is None else self._given.absolute()
 
 
 @click.group(
@@ -32,10 +44,11 @@ HEAD = ("token", "kind", "name", "state", "made", "expires", "last used")
 def command(ctx: click.Context, folder: Path | None) -> None:
     """Make, list and revoke tokens: `list` (the default), `add NAME`, `revoke TOKEN`.
 
-    A user sees and changes his own bags, an admin all; a pool's token lets machines join. A token
-    is told once, when it is made; the store keeps its hash. Works with and without a server.
+    A user sees and changes his own bags, an admin all; a pool's token lets machines join, one for
+    metrics reads those alone. A token is told once, when it is made; the store keeps its hash.
+    Works with and without a server.
     """
-    ctx.obj = place.nearest() if folder is None else folder.absolute()
+    ctx.obj = Where(folder)
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_tokens, as_json=False)
 
@@ -43,9 +56,9 @@ def command(ctx: click.Context, folder: Path | None) -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="As JSON; moments are microseconds.")
 @click.pass_obj
-def list_tokens(folder: Path, as_json: bool) -> int:
+def list_tokens(where: Where, as_json: bool) -> int:
     """List the tokens."""
-    with office(folder) as desk:
+    with office(where.folder) as desk:
         found = desk.tokens()
     now = time.time_ns() // 1000
     if as_json:
@@ -67,48 +80,62 @@ def _row(token: Token, now: int) -> tuple[object, ...]:
 
 @command.command("add")
 @click.argument("name")
-@click.option("--user", "kind", flag_value="user", help="Sees and changes his own bags.")
-@click.option("--admin", "kind", flag_value="admin", help="Sees and changes all, makes tokens.")
-@click.option("--pool", "kind", flag_value="pool", help="Lets machines join the pool NAME.")
+@click.option("--user", is_flag=True, help="Sees and changes his own bags.")
+@click.option("--admin", is_flag=True, help="Sees and changes all, makes tokens.")
+@click.option("--pool", is_flag=True, help="Lets machines join the pool NAME.")
+@click.option("--metrics", is_flag=True, help="Reads /metrics, and nothing else.")
 @click.option("--trusted", is_flag=True, help="Pickled results of the pool's machines are taken.")
 @click.option("--expires", metavar="TIME", help="Holds so long: 30d, 12h; default: until revoked.")
 @click.option("--write", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the join text to FILE, for you alone, and print none.")  # fmt: skip
 @click.pass_obj
 def add(
-    folder: Path,
+    where: Where,
+    /,
     name: str,
-    kind: str | None,
     trusted: bool,
     expires: str | None,
     write: Path | None,
+    **kinds: bool,
 ) -> int:
     """Make a token for NAME, and say how it is used. It is shown this once."""
-    if kind is None:
-        raise BadInput("what is the token for?", remedy="Add --user, --admin or --pool.")
+    kind, expires_s = _kind(kinds), _seconds(expires)
     if write is not None:
         check_writable(write)
-    with office(folder) as desk:
-        secret = desk.add(Kind(kind), checked_name(name), _seconds(expires), trusted=trusted)
-        tell_how_to_join(desk, Kind(kind), name, secret, write)
+    with office(where.folder) as desk:
+        secret = desk.add(kind, checked_name(name), expires_s, trusted=trusted)
+        tell_how_to_join(desk, kind, name, secret, write)
     return 0
+
+
+def _kind(given: dict[str, bool]) -> Kind:
+    found = [kind for kind in KINDS if given[kind]]
+    if len(found) == 1:
+        return Kind(found[0])
+    named = " and ".join(f"--{kind}" for kind in found)
+    what = f"{named} are given at once" if found else "what is the token for?"
+    raise BadInput(what, remedy="Add one of --user, --admin, --pool and --metrics.")
 
 
 def _seconds(text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return max(duration_us(text) // 1_000_000, 1)
+        seconds = duration_us(text) // 1_000_000
     except ValueError as error:
         raise BadInput(f"--expires: {error}", remedy="Write it as 30d or 12h.") from None
+    if seconds < 1:
+        remedy = "Write it as 30d or 12h; without --expires it holds until it is revoked."
+        raise BadInput(f"--expires {text}: the token would hold for no time", remedy=remedy)
+    return seconds
 
 
 @command.command("revoke")
 @click.argument("token", type=int)
 @click.pass_obj
-def revoke(folder: Path, token: int) -> int:
+def revoke(where: Where, token: int) -> int:
     """Revoke TOKEN, by its number: it holds no more from now on."""
-    with office(folder) as desk:
+    with office(where.folder) as desk:
         gone = desk.revoke(token)
     click.echo(f"Token {gone.token} of {gone.kind} {gone.name} is revoked.")
     return 0

@@ -6,8 +6,9 @@ import time
 
 import click
 
+from tailrace.cli.bags import arriving
 from tailrace.cli.bags.choosing import choose_unfinished
-from tailrace.cli.here import halfway
+from tailrace.cli.here import halfway, pools
 from tailrace.cli.here.live import View, view_for
 from tailrace.cli.here.progress import Progress
 from tailrace.cli.servers.reached import reached, server_option
@@ -35,7 +36,8 @@ def command(bag: str | None, quiet: bool, server: str | None) -> int:
     """Follow a bag that runs, here or on a server, to its end. Ctrl-C leaves it running.
 
     BAG is a number or a name; default: the newest that has not ended. The exit code is that of
-    the run: 0 all succeeded, 1 some failed; 6 when no server runs.
+    the run: 0 all succeeded, 1 some failed; 6 when no server runs, or outputs cannot be moved to
+    their targets.
     """
     with reached(server) as here:
         facts = choose_unfinished(here, bag)
@@ -51,9 +53,12 @@ def follow(here: Reader, facts: BagFacts, *, quiet: bool) -> int:
     if here.server is not None and facts.phase == BagPhase.RUNNING:
         _follow(here, facts, view_for(quiet=quiet))
         facts = here.bag(facts.bag)
+    told, here = arriving.awaited(here, facts.bag), here.again()
     if not quiet:
-        show_one(here.again(), facts)
-    return _code(facts)
+        show_one(here, facts)
+    elif told.unpublished:
+        arriving.tell(facts.bag, told, served=here.server is not None)
+    return int(Exit.SERVER) if told.unpublished else _code(facts)
 
 
 def _nobody(here: Reader, facts: BagFacts) -> int:
@@ -66,10 +71,12 @@ def _nobody(here: Reader, facts: BagFacts) -> int:
 
 def _follow(here: Reader, facts: BagFacts, view: View) -> None:
     progress = Progress(facts.name, facts.count, 0, 0, facts.submitted_us)
+    machines = pools.Asking(here.owner)
     view.begin()
     try:
         while _heard(here, facts.bag, progress) or progress.phase == BagPhase.RUNNING:
             progress.halfway = halfway.ask(here.owner, facts.bag)
+            progress.pools = machines.newest() if view.shows else []
             view.update(progress, time.time_ns() // 1000)
     except ServerError:
         pass  # it has ended; the tables say how

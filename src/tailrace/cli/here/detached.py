@@ -6,19 +6,24 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.identity import programs, variables
 from tailrace.cli import place, settings
 from tailrace.cli.bags import secrets
+from tailrace.cli.bags.taking import taken_over
 from tailrace.cli.servers import submitting
 from tailrace.cli.servers.calling import Busy, call
 from tailrace.cli.servers.handing import hand_in, new_key
 from tailrace.cli.servers.waiting import Waiting, to_the_terminal
 from tailrace.errors import ServerError, TailraceError
+from tailrace.server.files.environments import Environments
 from tailrace.server.pools.command_pool import CommandPool
+from tailrace.server.submission import Submission, Taking
 from tailrace.server.tables import lock
 from tailrace.server.tables.lock import Owner
 
@@ -28,14 +33,14 @@ FLAGS = ("cores", "memory", "price")
 
 
 def detach(bag: Bag, options: dict[str, Any]) -> int:
-    secrets.found(bag.spec)  # before anything is started
     runs = place.for_run(Path(bag.spec.folder))
+    asked = _asked(runs, bag, options)
     until, waiting = time.monotonic() + PATIENCE_S, Waiting(to_the_terminal)
     once = partial(hand_in, key=new_key())  # the next server of the folder knows the key, too
     while True:
         owner = lock.alive(runs) or _started(runs, options, bag.spec.secrets)
         try:
-            submitted, _ = submitting.submit(owner, bag, travel=False, hand_in=once)
+            submitted = once(owner, asked)
         except Busy as error:
             time.sleep(waiting.after(error))
         except ServerError:
@@ -46,6 +51,22 @@ def detach(bag: Bag, options: dict[str, Any]) -> int:
             break
     submitting.tell(submitted, owner, None, quiet=options["quiet"], as_json=options["as_json"])
     return 0
+
+
+def _asked(runs: Path, bag: Bag, options: dict[str, Any]) -> Submission:
+    """All that can go wrong does so before anything is started. Its files stay where they are."""
+    hidden = secrets.found(bag.spec)
+    made_of, taking = programs(bag) | variables(bag, _shell(runs)), None
+    if not options["again"]:
+        taken = taken_over(runs, bag, made_of, options, to_the_terminal)
+        taking = Taking(list(taken.bags), taken.stale) if taken else None
+    return submitting.submission(bag, hidden, made_of, taking)
+
+
+def _shell(runs: Path) -> Mapping[str, str]:
+    """Whose variables the tasks find: that of a server that is there already, or this one."""
+    there = Environments(runs).newest() if lock.alive(runs) is not None else None
+    return os.environ if there is None else there
 
 
 def _started(runs: Path, options: dict[str, Any], hidden: tuple[str, ...]) -> Owner:

@@ -141,9 +141,10 @@ class Foreground:
         """Of a batch job, with its surroundings; its output comes to the terminal."""
         if not self._is_script:
             return []
-        path = script.Scripts(str(self._room)).path_of(self._terms["script"])
+        given = self._terms["script"]
+        path = script.Scripts(str(self._room)).path_of(given)
         script.surround(env, path)
-        return [path]
+        return script.words_of(path, given["text"])
 
     @property
     def _is_script(self) -> bool:

@@ -7,7 +7,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from tailrace.cli.here import halfway
+from tailrace.cli.here import halfway, pools
+from tailrace.cli.here.curves import curve
 from tailrace.cli.here.progress import Progress
 from tailrace.quantities import SECOND, show_duration, show_money
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY_S = 10.0
 CURVE_WIDE = 60
-BLOCKS = " ▁▂▃▄▅▆▇█"
 MOST_GROUPS = 4
 
 
 class View:
     """What a run shows while it goes; this one shows nothing (`--quiet`)."""
+
+    shows = False
 
     def begin(self) -> None: ...
 
@@ -33,19 +35,29 @@ class View:
 
 
 class PlainView(View):
-    """One line every ten seconds: for logs, pipes and batch systems."""
+    """One line every ten seconds, and what is to be noted when it comes: for logs, pipes and batch
+    systems."""
+
+    shows = True
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._next = time.monotonic() + PLAIN_EVERY_S
+        self._told = 0  # notes
 
     def update(self, progress: Progress, now_us: int) -> None:
+        new = progress.noted_times - self._told
+        self._told = progress.noted_times
+        for note in progress.notes[-new:] if new else ():
+            print(f"tailrace: {progress.name}: {note}", file=self._out, flush=True)
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PLAIN_EVERY_S
             print(f"tailrace: {line(progress, now_us)}", file=self._out, flush=True)
 
 
 class TerminalView(View):
+    shows = True
+
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live: Live | None = None
@@ -82,8 +94,13 @@ def line(progress: Progress, now_us: int) -> str:
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
     parts.append(f"{progress.running:,} running")
-    further = halfway.brief(progress.halfway), time_left(progress, now_us)
-    parts += [text for text in (*further, deadline(progress, now_us)) if text]
+    further = (
+        pools.brief(progress.pools),
+        halfway.brief(progress.halfway),
+        time_left(progress, now_us),
+        deadline(progress, now_us),
+    )
+    parts += [text for text in further if text]
     parts += [money(*row) for row in progress.money]
     if progress.phase != "running":
         parts.append(progress.phase + (f": {progress.why}" if progress.why else ""))
@@ -149,7 +166,7 @@ def panel(progress: Progress, now_us: int) -> Group:
         ),
         Text(f"{share:.0f} %"),
     )
-    return Group(head, Text(_counts(progress, now_us)), *_more(progress))
+    return Group(head, Text(_counts(progress, now_us)), *_more(progress, now_us))
 
 
 def _counts(progress: Progress, now_us: int) -> str:
@@ -179,13 +196,15 @@ def noted(progress: Progress) -> list[str]:
     return [f"{group.count:,} succeeded with a note{such_as}: {group.text}  {group.where()}"]
 
 
-def _more(progress: Progress) -> list[Text]:
+def _more(progress: Progress, now_us: int) -> list[Text]:
     from rich.text import Text
 
     lines: list[Text] = []
     if len(progress.curve) > 2:
         wide = min(max(shutil.get_terminal_size().columns - 12, 10), CURVE_WIDE)
-        lines.append(Text(f"remaining {curve(progress, wide)}", style="cyan"))
+        remaining = curve(progress.curve, progress.count, wide)
+        lines.append(Text(f"remaining {remaining}", style="cyan"))
+    lines += [Text(text, style="blue") for text in pools.lines(progress.pools, now_us)]
     lines += [Text(f"  {halfway.line(one)}", style="dim") for one in progress.halfway]
     lines += [Text(text, style="red") for text in failures(progress)]
     lines += [Text(note, style="yellow") for note in (*noted(progress), *progress.notes)]
@@ -194,14 +213,3 @@ def _more(progress: Progress) -> list[Text]:
     if progress.trouble:
         lines.append(Text(progress.trouble, style="bold red"))
     return lines
-
-
-def curve(progress: Progress, wide: int = CURVE_WIDE) -> str:
-    """The remaining tasks from the start to now, as blocks."""
-    first, last = progress.curve[0][0], progress.curve[-1][0]
-    span = max(last - first, 1)
-    heights = [progress.count] * wide
-    for at_us, left in progress.curve:
-        place = min(max((at_us - first) * (wide - 1) // span, 0), wide - 1)
-        heights[place:] = [left] * (wide - place)
-    return "".join(BLOCKS[-(-left * 8 // max(progress.count, 1))] for left in heights)

@@ -1,4 +1,5 @@
-"""How a bag goes, folded from its feed; beside it, how far its running tasks say they are."""
+"""How a bag goes, folded from its feed; beside it, how far its running tasks say they are, and what
+its pools do."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tailrace.report.poolwork import PoolWork
 from tailrace.scheduler.progress import Halfway
 from tailrace.server.records.reading import FeedItem
 
@@ -51,8 +53,10 @@ class Progress:
         self.money: list[Any] = []  # [currency, spent, committed, budget or null]
         self.groups: dict[str, Group] = {}
         self.noted: Group | None = None
-        self.notes: list[str] = []
+        self.notes: list[str] = []  # the newest
+        self.noted_times = 0
         self.halfway: list[Halfway] = []  # the oldest of those that tell
+        self.pools: list[PoolWork] = []  # what came of them, for all bags
         self._given_back: dict[int, None] = {}
         self.curve: list[tuple[int, int]] = [(began_us, count - done)]
 
@@ -68,6 +72,8 @@ class Progress:
             self.count = body.get("count", self.count)
         elif item.kind == "excluded":
             self._note(f"host {body['host']} is excluded for a while: {body['why']}")
+        elif item.kind == "unmatched":
+            self._note(f"no task is sent: {body['why']}")
         elif item.kind == "lease":
             self._lease(body["lease"], body["state"], body["why"])
 
@@ -96,3 +102,4 @@ class Progress:
 
     def _note(self, text: str) -> None:
         self.notes = [*self.notes, text][-MOST_NOTES:]
+        self.noted_times += 1

@@ -7,23 +7,26 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import msgspec
 
-from tailrace.cli.here import halfway
+from tailrace.cli.here import halfway, pools
 from tailrace.cli.here.live import View, failures, noted
 from tailrace.cli.here.progress import Progress
 from tailrace.cli.here.terminals import STDERR, Terminals, hush
 from tailrace.cli.screen import plain
-from tailrace.errors import Exit
+from tailrace.errors import Exit, StoreError
 from tailrace.report.words import count
 from tailrace.scheduler.rows import BagPhase
 from tailrace.server.embedded import Embedded
 from tailrace.server.records import reading
+from tailrace.server.records.poolwork import pool_work
 from tailrace.server.records.reading import BagFacts
 from tailrace.server.tables.link import TROUBLES, Link
 from tailrace.server.tally import failure
+from tailrace.server.web.apart import apart
 
 REFRESH_S = 0.2
 Found = TypeVar("Found")
@@ -77,7 +80,7 @@ class Running:
                 watcher.cancel()
                 await asyncio.wait([watcher])  # a fault of the view decides nothing
             facts = await self._read(lambda link: reading.bag(link, self._bag))
-            unpublished = list(server.world.porter.failed.values())
+            unpublished = server.world.porter.in_the_way()
             row = await self._read(lambda link: reading.bag_row(link, self._bag))
             alone = await self._read(lambda _: server.world.store.next_bag() == 2)
             stopped = await self._read(lambda link: [reading.bag(link, n) for n in self._stopped])
@@ -133,14 +136,26 @@ class Running:
         row = await self._read(lambda link: reading.bag_row(link, bag))
         if row.terms.deadline_us is not None:
             progress.deadline_at_us = row.submitted_us + row.terms.deadline_us
+        machines = asyncio.create_task(self._look_at_pools(progress))
         self._view.begin()
         try:
             while True:
                 self._update(progress)
                 await asyncio.sleep(REFRESH_S)
         finally:
+            machines.cancel()
             self._update(progress)
             self._view.end()
+
+    async def _look_at_pools(self, progress: Progress) -> None:
+        """Beside the server, which goes on meanwhile."""
+        world, pause_s = self._server.world, pools.FIRST_S
+        while self._view.shows:
+            await asyncio.sleep(pause_s)
+            began, present = time.monotonic(), world.present()
+            with suppress(StoreError, *TROUBLES):
+                progress.pools = await apart(world.folder, partial(pool_work, present=present))
+            pause_s = pools.pause_s(time.monotonic() - began)
 
     async def _first_commit(self) -> None:
         while not await self._read(lambda link: reading.has_bag(link, self._bag)):

@@ -16,10 +16,12 @@ from msgspec.structs import replace
 from tailrace.bag.bag import Bag
 from tailrace.bag.identity import programs, variables
 from tailrace.bag.needs import fits, lacking
+from tailrace.bag.policysaid import may_use
 from tailrace.bag.spec import BagSpec
 from tailrace.cli import place, settings
 from tailrace.cli.bags import secrets
 from tailrace.cli.bags.bagplace import bad
+from tailrace.cli.bags.believing import try_here
 from tailrace.cli.bags.shells import differing, listed
 from tailrace.cli.bags.taking import gone_on_with, taken_over
 from tailrace.cli.here.ending import Ending
@@ -47,6 +49,7 @@ def prepare(bag: Bag, options: dict[str, Any]) -> settings.Settings:
     bag_file = Path(bag.spec.source) if bag.spec.syntax == "braces" else None
     loaded = settings.load(_flags(options), Path(bag.spec.folder), bag_file)
     refuse_impossible(bag, loaded)
+    try_here(bag)
     return loaded
 
 
@@ -230,7 +233,7 @@ def refuse_impossible(bag: Bag, loaded: settings.Settings) -> None:
 
 
 def _admits(bag: Bag, pool: str) -> bool:
-    return not bag.spec.pools or pool in bag.spec.pools
+    return may_use(bag.spec, pool)
 
 
 def _is_known(pool: AnyPool) -> bool:

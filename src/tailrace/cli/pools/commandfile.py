@@ -18,6 +18,8 @@ EXAMPLES = {
     "list": "squeue --me -h -o '%i %j'",
 }
 
+AMOUNTS = {"cores": "4", "memory": '"8GB"'}  # words that the pool itself fills
+
 
 def read_commands(table: Table, folder: Path) -> Commands:
     with table.origin.at(*table.path):
@@ -51,6 +53,10 @@ def _checked(table: Table, key: str, command: str) -> str:
         if found[1] not in WORDS and meant:
             remedy = f"there are {{{'}, {'.join(WORDS)}}}{meant}"
             raise table.bad(key, f"{table.label(key)}: there is no word {found[0]}", remedy)
+        if found[1] in AMOUNTS and found[1] not in table:
+            remedy = f"write {found[1]} = {AMOUNTS[found[1]]} below it, or leave {found[0]} out"
+            said = f"{table.label(key)} asks for {found[0]}, and the pool names no {found[1]}"
+            raise table.bad(key, said, remedy)
         if found[1] == "run" and command[found.start() - 1 : found.start()] in ("'", '"'):
             remedy = "it is one word already: write {run} without quotes around it"
             raise table.bad(key, f"{table.label(key)}: {{run}} stands in quotes", remedy)

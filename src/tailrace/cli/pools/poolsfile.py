@@ -1,10 +1,10 @@
 """Pools as `pools.toml` and settings describe them: `[pools.spot]`, in the words of scenarios.
 
 `price`, `unit`, `minimum`, `billing`, `pays`, `max`, `lease`, `reliable`, `startup`, `up`,
-`notice`, `speed`, `cores`, `memory`, `gpus` and `has` mean what they mean in a scenario, so that a
-pool can be copied from one to the other; `seed` is that of all that is drawn. With `driver =
-"command"` its machines are real ones, which commands start, stop and list; without, they are
-played on this machine.
+`notice`, `speed`, `cores`, `memory`, `gpus`, `has`, `owner` and `says` mean what they mean in a
+scenario, so that a pool can be copied from one to the other; `seed` is that of all that is drawn.
+With `driver = "command"` its machines are real ones, which commands start, stop and list; without,
+they are played on this machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 KEYS = ("driver", "max", "price", "unit", "minimum", "billing", "pays", "lease", "reliable",
         "trusted", "cores", "memory", "gpus", "has", "startup", "up", "notice", "speed", "seed",
-        "silent_after", "late_results", "min_timeout", "shared")  # fmt: skip
+        "silent_after", "late_results", "min_timeout", "shared", "owner", "says")  # fmt: skip
+OF_MACHINES = ("owner", "says")  # which real ones say themselves
 DRIVERS = ("local", "command")
 
 
@@ -89,6 +90,7 @@ def _described(table: Table, folder: Path) -> Described:
     from tailrace.simulation.reading import read_pool
 
     _name(table)
+    _refuse_words(table)
     driver = table.choice("driver", DRIVERS, "local")
     commands = read_commands(table, folder) if driver == "command" else None
     if table.peek("max") == 0:
@@ -100,6 +102,13 @@ def _described(table: Table, folder: Path) -> Described:
     machines = read_pool(table, Place(table.origin, (), folder))
     machines = replace(machines, terms=replace(machines.terms, shared=shared))
     return Described(machines, machines.cores if cores_given else None, seed, commands)
+
+
+def _refuse_words(table: Table) -> None:
+    for key in OF_MACHINES if table.peek("driver") == "command" else ():
+        if key in table:
+            remedy = "write it into worker.conf beside the worker of those machines"
+            raise table.bad(key, f"{table.label(key)}: real machines say it themselves", remedy)
 
 
 def _shared(table: Table) -> tuple[str, ...]:
@@ -122,6 +131,7 @@ def _name(table: Table) -> None:
 
 def rehearsal(pool: Described) -> Rehearsal:
     """What is drawn depends on the seed, the pool and the number of the lease alone."""
+    from tailrace.policy.policies import texts
     from tailrace.pools.rehearsal import Rehearsal
 
     machines, failures = pool.machines, pool.machines.failures
@@ -131,6 +141,8 @@ def rehearsal(pool: Described) -> Rehearsal:
         life_us=_for_good if failures is None else _duration(partial(draw, "up", failures.here)),
         notice_us=None if failures is None else failures.notice_us,
         speed=partial(draw, "speed", machines.speed),
+        owner=machines.whose,
+        says={} if machines.says is None else texts(machines.says),
     )
 
 

@@ -7,12 +7,14 @@ from urllib.parse import quote
 
 from tailrace.cli.servers.waiting import Say, Wait, insist, sleep, to_the_terminal
 from tailrace.scheduler.events import Change
+from tailrace.server.records.reader import Details
 from tailrace.server.records.reading import FeedItem
 from tailrace.server.tables.lock import Owner
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
     from tailrace.server.enlarging import Enlarged
+    from tailrace.server.policysetting import PolicyChange, PolicyTold, PolicyTrial
 
 
 class Asked:
@@ -22,6 +24,10 @@ class Asked:
 
     def get(self, path: str, kind: Any = Any) -> Any:
         return self._call("GET", f"/api/v1/{path}", kind=kind)
+
+    def details(self, number: int) -> Details:
+        details: Details = self.get(f"bags/{number}/details", Details)
+        return details
 
     def explain(self, subject: str) -> list[str]:
         lines: list[str] = self.get(f"explain?subject={quote(subject)}", list[str])
@@ -41,6 +47,25 @@ class Asked:
 
         path = f"/api/v1/bags/{number}/add"
         found: Enlarged = self._call("POST", path, asked, Enlarged)
+        return found
+
+    def policy(self, number: int) -> PolicyTold:
+        from tailrace.server.policysetting import PolicyTold
+
+        found: PolicyTold = self.get(f"bags/{number}/policy", PolicyTold)
+        return found
+
+    def try_policy(self, number: int) -> PolicyTrial:
+        from tailrace.server.policysetting import PolicyTrial
+
+        found: PolicyTrial = self.get(f"bags/{number}/policy/trial", PolicyTrial)
+        return found
+
+    def set_policy(self, number: int, asked: PolicyChange) -> PolicyTold:
+        from tailrace.server.policysetting import PolicyTold
+
+        path = f"/api/v1/bags/{number}/policy"
+        found: PolicyTold = self._call("POST", path, asked, PolicyTold)
         return found
 
     def _call(self, method: str, path: str, body: Any = None, kind: Any = Any) -> Any:

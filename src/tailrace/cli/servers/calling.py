@@ -9,13 +9,17 @@ import msgspec
 
 from tailrace.errors import BadInput, ServerError
 from tailrace.server.tables.lock import Owner
-from tailrace.worker.pinned import connect, seconds
+from tailrace.worker.pinned import OutOfDate, WrongCertificate, connect, seconds, words
 
 PATIENCE_S = 30.0
 
 
 class NotTaken(ServerError):
     """Nothing has come of the call: the server cannot take it now, or is not there."""
+
+
+class NotThere(BadInput):
+    """The server has no such thing, or does not tell us of it."""
 
 
 class Busy(NotTaken):
@@ -44,7 +48,8 @@ def call(
         busy.after_s = seconds(after) or 1.0
         raise busy
     if status != 200:
-        raise BadInput(f"the server at {owner.address} refuses: {_words(data)}")
+        kind_of = NotThere if status == 404 else BadInput
+        raise kind_of(f"the server at {owner.address} refuses: {_words(data)}")
     return msgspec.json.decode(data, type=kind)
 
 
@@ -71,16 +76,33 @@ def _exchange(
 
 def _silent(owner: Owner, error: Exception, *, connected: bool) -> ServerError:
     refused = isinstance(error, ConnectionRefusedError)
+    if isinstance(error, WrongCertificate):
+        return ServerError(f"{owner.address} is not the server that you know: {error}")
+    if isinstance(error, OutOfDate):
+        remedy = "A server that runs shows a renewed one within a minute."
+        return ServerError(f"{owner.address}: {error}", remedy=remedy)
+    if isinstance(error, OSError) and _is_unknown(error):
+        return ServerError(
+            f"the certificate of {owner.address} is not one that this machine knows: {error}",
+            remedy="One that the server made itself (`serve --tls own`) is known by the "
+            "fingerprint in the join text: keep that with `tailrace login`, or name its file.",
+        )
     kind = Lost if connected else NotTaken if refused else ServerError
     if owner.pid:
         return kind(
-            f"the server at {owner.address} (process {owner.pid}) does not answer: {error}",
+            f"the server at {owner.address} (process {owner.pid}) does not answer: {words(error)}",
             remedy="It may just have ended: `tailrace status` shows how things stand.",
         )
     return kind(
-        f"the server at {owner.address} does not answer: {error}",
+        f"the server at {owner.address} does not answer: {words(error)}",
         remedy="Is the address right, does the server run, and does a firewall let you through?",
     )
+
+
+def _is_unknown(error: OSError) -> bool:
+    import ssl
+
+    return isinstance(error, ssl.SSLCertVerificationError)
 
 
 def _words(data: bytes) -> str:

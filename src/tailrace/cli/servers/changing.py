@@ -1,5 +1,5 @@
-"""Changes to a bag, and more tasks for it: through the server that runs, or in the store when none
-does."""
+"""Changes to a bag and its policy, and more tasks for it: through the server that runs, or in the
+store when none does."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from tailrace.server.tables import lock
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
     from tailrace.server.enlarging import Enlarged
+    from tailrace.server.policysetting import PolicyChange, PolicyTold
 
 
 def change(
@@ -37,9 +38,28 @@ def add(folder: Path, bag: int, asked: Addition) -> tuple[Enlarged, bool]:
         return Asked(owner).add(bag, asked), True
     from tailrace.server.enlarging import enlarge
     from tailrace.server.offline import Offline
+    from tailrace.server.people.principals import OWNER
 
     with Offline(folder) as store:
-        found = enlarge(store.link, bag, asked)
+        found = enlarge(store.link, bag, asked, OWNER)
         if found.event is not None:
             store.tell(found.event, new=found.more)
     return found.told, False
+
+
+def set_policy(folder: Path, bag: int, asked: PolicyChange) -> tuple[PolicyTold, bool]:
+    """And whether a server took it, as above."""
+    owner = lock.alive(folder)
+    if owner is not None:
+        return Asked(owner).set_policy(bag, asked), True
+    from tailrace.server import policysetting
+    from tailrace.server.offline import Offline
+    from tailrace.server.policytrial import try_policy
+    from tailrace.server.records import reading
+
+    with Offline(folder) as store:
+        found = policysetting.setting(store.link, bag, asked)
+        if found.policy is not None:
+            try_policy(found.policy)
+        store.tell(found.event)
+        return policysetting.told(bag, reading.bag_row(store.link, bag).terms), False

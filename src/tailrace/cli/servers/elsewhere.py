@@ -21,7 +21,7 @@ def run_there(bag: Bag, options: dict[str, Any]) -> int:
     _refuse_flags(options)
     quiet = options["quiet"]
     owner = submitting.server(options["server"])
-    submitted, sent = submitting.submit(owner, bag)
+    submitted, sent = submitting.submit(owner, bag, options)
     if not quiet:
         submitting.tell(submitted, owner, sent, quiet=False, as_json=False)
     here = Remote(owner)

@@ -10,19 +10,18 @@ from typing import Any
 
 import msgspec
 
+from tailrace.cli.bags.arriving import LOOK_S, PATIENCE_S
 from tailrace.cli.servers.remote import Remote
 from tailrace.cli.servers.sending import depot
 from tailrace.errors import BadInput, ServerError
 from tailrace.quantities import show_size
 from tailrace.report.record import Which
 from tailrace.report.words import count
+from tailrace.server.files.publishing import beside
 from tailrace.server.tables.lock import Owner
 from tailrace.worker.blobs import Broken, File, describe
 from tailrace.worker.depot import Depot, Refused
 from tailrace.worker.filling import fill
-
-PATIENCE_S = 60.0  # for the server to have written out what was accepted last
-LOOK_S = 0.2
 
 
 class Fetched(msgspec.Struct):
@@ -30,6 +29,7 @@ class Fetched(msgspec.Struct):
     bytes: int = 0
     fetched: int = 0  # files that were not here, or not as the server has them
     waiting: int = 0  # accepted, and not yet published
+    in_the_way: list[str] = []  # why
 
     def told(self, bag: int) -> str:
         return (
@@ -39,11 +39,15 @@ class Fetched(msgspec.Struct):
 
 
 def fetch(owner: Owner, bag: int, folder: Path) -> Fetched:
-    """All outputs of a bag's accepted results; those not yet published are waited for."""
+    """All outputs of a bag's accepted results; those not yet published are waited for, unless
+    something is in their way."""
     here = Remote(owner)
     until = time.monotonic() + PATIENCE_S
     found = _once(here, bag, folder)
     while found.waiting and time.monotonic() < until:
+        found.in_the_way = here.details(bag).in_the_way
+        if found.in_the_way:
+            break
         time.sleep(LOOK_S)
         found = _once(here, bag, folder)
     return found
@@ -53,21 +57,23 @@ def _once(here: Remote, bag: int, folder: Path) -> Fetched:
     found = Fetched()
     from_ = depot(here.owner)
     try:
-        for output in _outputs(here, bag):
+        for of, output in _outputs(here, bag):
             if not output["path"]:
                 found.waiting += 1
                 continue
             found.files += 1
             found.bytes += output["size"]
-            found.fetched += _brought(from_, bag, output, folder)
+            found.fetched += _brought(from_, of, output, folder)
     finally:
         from_.close()
     return found
 
 
-def _outputs(here: Remote, bag: int) -> Iterator[dict[str, Any]]:
+def _outputs(here: Remote, bag: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each with the bag that holds it: an earlier one, when the result was taken over."""
     for result in here.results(bag, Which.DONE):
-        yield from (output for output in result.outputs if output.get("hash"))
+        of = bag if result.from_bag is None else result.from_bag
+        yield from ((of, output) for output in result.outputs if output.get("hash"))
 
 
 def _brought(from_: Depot, bag: int, output: dict[str, Any], folder: Path) -> bool:
@@ -76,7 +82,7 @@ def _brought(from_: Depot, bag: int, output: dict[str, Any], folder: Path) -> bo
     file = File(output["hash"], output["size"])
     if _is_here(target, file):
         return False
-    part = target.with_name(f".{target.name}.part")
+    part = beside(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         fill(str(part), file, lambda name: from_.read(name, f"?bag={bag}"), lambda: None, _mode())

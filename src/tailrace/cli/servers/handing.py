@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from typing import Protocol
 
 from tailrace.cli.servers.calling import call
 from tailrace.cli.servers.waiting import Say, Wait, Waiting, sleep, to_the_terminal
 from tailrace.errors import ServerError
 from tailrace.server.submission import Submission, Submitted
 from tailrace.server.tables.lock import Owner
-
-
-class HandIn(Protocol):
-    def __call__(self, owner: Owner, body: Submission, /) -> Submitted: ...
 
 
 def new_key() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Iterator
@@ -11,9 +12,10 @@ from typing import BinaryIO
 
 import msgspec
 
-from tailrace.bag import catalogue
+from tailrace.bag import catalogue, then
 from tailrace.bag.bag import Bag
 from tailrace.bag.catalogue import Catalogue, Entry
+from tailrace.bag.spec import FileName
 from tailrace.bag.template import Template
 from tailrace.errors import BadInput
 from tailrace.worker.blobs import CHUNK, Described, File, describe
@@ -52,6 +54,15 @@ class Packed(msgspec.Struct):
             self.chunks.setdefault(name, (path, number))
 
 
+def cut(data: bytes, blobs: dict[str, memoryview]) -> FileName:
+    """What is in memory, as blobs: they come to the others."""
+    told, view = describe(io.BytesIO(data)), memoryview(data)
+    for number, name in enumerate(told.chunks):
+        blobs[name] = view[number * CHUNK : (number + 1) * CHUNK]
+    blobs.update((name, memoryview(part)) for name, part in told.lists.items())
+    return FileName(told.file.hash, told.file.size)
+
+
 def pack(bag: Bag) -> Packed:
     packed = Packed()
     for path in _paths(bag):
@@ -60,7 +71,7 @@ def pack(bag: Bag) -> Packed:
 
 
 def _entry(packed: Packed, name: str, path: Path) -> Entry:
-    catalogue.check_name(name, str(path))
+    catalogue.check_name(name, f"the input {path}")
     file = packed.add(path)
     return Entry(name, file.hash, file.size, os.access(path, os.X_OK))
 
@@ -72,6 +83,7 @@ def _paths(bag: Bag) -> dict[str, None]:
         template = Template(rule.place)
         for index in _tellers(bag, template):
             found[str(Path(bag.spec.folder) / template.render(bag.scope(index)))] = None
+    found.update(dict.fromkeys(map(str, then.programs(bag.spec))))
     return found
 
 

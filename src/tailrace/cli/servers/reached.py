@@ -52,6 +52,11 @@ def logged_in() -> Owner | None:
     return _from_file(kept()) if kept().exists() else None
 
 
+def unless_near() -> Owner | None:
+    """The server of the login, where no folder is nearer."""
+    return None if _is_near() else logged_in()
+
+
 def _owner(text: str, origin: str, *, secret: bool) -> Owner:
     if "://" not in text:
         return _from_file(Path(text))
@@ -86,9 +91,7 @@ def _parsed(text: str, origin: str) -> tuple[Owner, bool]:
 
 @contextmanager
 def reached(flag: str | None) -> Iterator[Reader]:
-    owner = named(flag)
-    if owner is None and not _is_near():
-        owner = logged_in()
+    owner = named(flag) or unless_near()
     if owner is not None:
         from tailrace.cli.servers.remote import Remote
 

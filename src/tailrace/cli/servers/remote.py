@@ -14,11 +14,12 @@ from tailrace.scheduler.events import Change
 from tailrace.server.records.reader import About, Details, Failed, HostTold, TaskFacts
 from tailrace.server.records.reading import BagFacts, FeedItem
 from tailrace.server.tables.lock import Owner
-from tailrace.server.web.api import PAGE, ResultTold
+from tailrace.server.web.pages import ResultTold
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
     from tailrace.server.enlarging import Enlarged
+    from tailrace.server.policysetting import PolicyChange, PolicyTold, PolicyTrial
 
 
 class Remote:
@@ -50,8 +51,7 @@ class Remote:
         return facts
 
     def details(self, number: int) -> Details:
-        details: Details = self._asked.get(f"bags/{number}/details", Details)
-        return details
+        return self._asked.details(number)
 
     def failures(self, number: int) -> list[FailureGroup]:
         found: list[FailureGroup] = self._asked.get(f"bags/{number}/failures", list[FailureGroup])
@@ -70,12 +70,11 @@ class Remote:
         return facts
 
     def results(self, number: int, which: Which = Which.ALL) -> Iterator[Result]:
-        """Page by page: a bag may have millions."""
+        """Page by page: a bag may have millions. Large ones come few at a time; none is the end."""
         page = self._page(number, f"first=0&which={which}")
         while page:
             yield from page
-            more = f"first={page[-1].task + 1}&which={which}"
-            page = self._page(number, more) if len(page) == PAGE else []
+            page = self._page(number, f"first={page[-1].task + 1}&which={which}")
 
     def last_results(self, number: int, most: int, which: Which = Which.ALL) -> list[Result]:
         return self._page(number, f"last={most}&which={which}") if most else []
@@ -104,3 +103,12 @@ class Remote:
 
     def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
         return self._asked.add(number, asked), True
+
+    def policy(self, number: int) -> PolicyTold:
+        return self._asked.policy(number)
+
+    def try_policy(self, number: int) -> PolicyTrial:
+        return self._asked.try_policy(number)
+
+    def set_policy(self, number: int, asked: PolicyChange) -> tuple[PolicyTold, bool]:
+        return self._asked.set_policy(number, asked), True

@@ -6,6 +6,7 @@ import io
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,12 +16,12 @@ from msgspec.structs import replace
 
 from tailrace.bag import catalogue
 from tailrace.bag.bag import Bag
-from tailrace.bag.spec import BagSpec, FileName
-from tailrace.cli.servers.packing import Packed, pack
+from tailrace.bag.spec import BagSpec
+from tailrace.cli.servers.packing import Packed, cut, pack
 from tailrace.cli.servers.waiting import PATIENCE_S, to_the_terminal
 from tailrace.errors import BadInput, ServerError
 from tailrace.server.tables.lock import Owner
-from tailrace.worker.blobs import CHUNK, describe, digest
+from tailrace.worker.blobs import digest
 from tailrace.worker.depot import Depot, Refused
 from tailrace.worker.joining import Join
 
@@ -42,14 +43,25 @@ def send(owner: Owner, bag: Bag) -> tuple[BagSpec, Sent]:
             f"the bag has {len(packed.files):,} input files, more than a server takes",
             remedy="Pack them into fewer archives, or put them on a folder that machines share.",
         )
-    listed = describe(io.BytesIO(text))
-    sizes = packed.files.values()
-    packed.lists.update(listed.lists)
-    cut = [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
-    packed.lists.update((digest(part), part) for part in cut)
+    sizes, blobs = packed.files.values(), dict[str, memoryview]()
+    name = cut(text, blobs)
+    packed.lists.update((blob, bytes(data)) for blob, data in blobs.items())
     sent = _sent(owner, packed)
-    name = FileName(listed.file.hash, listed.file.size)
     return replace(bag.spec, catalogue=name), Sent(len(sizes), sum(sizes), sent)
+
+
+def send_blobs(owner: Owner, blobs: Mapping[str, memoryview]) -> None:
+    """Those that the server does not have from us."""
+    if not blobs:
+        return
+    one = depot(owner)
+    try:
+        for name in one.missing(list(blobs)):
+            one.put(name, bytes(blobs[name]))
+    except Refused as error:
+        raise BadInput(f"the server at {owner.address} refuses: {error}") from None
+    finally:
+        one.close()
 
 
 class GoingOn:

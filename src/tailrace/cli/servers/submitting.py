@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import msgspec
 
 from tailrace.bag.bag import Bag
+from tailrace.bag.identity import programs
 from tailrace.cli import place
 from tailrace.cli.bags import secrets
+from tailrace.cli.bags.taking import taken_from
 from tailrace.cli.hints import hint
 from tailrace.cli.screen import plain
-from tailrace.cli.servers.handing import HandIn, patiently
+from tailrace.cli.servers.handing import patiently
+from tailrace.cli.servers.past import There
 from tailrace.cli.servers.reached import logged_in, named
 from tailrace.cli.servers.sending import Sent, send
+from tailrace.cli.servers.waiting import to_the_terminal
 from tailrace.errors import BadInput
 from tailrace.quantities import show_size
 from tailrace.report.words import count
-from tailrace.server.submission import MOST_BODY, Submission, Submitted
+from tailrace.server.submission import MOST_BODY, Submission, Submitted, Taking
 from tailrace.server.tables import lock
 from tailrace.server.tables.lock import Owner
 
@@ -40,24 +46,34 @@ def _near() -> Owner | None:
         return None
 
 
-def submit(
-    owner: Owner, bag: Bag, *, travel: bool = True, hand_in: HandIn = patiently
-) -> tuple[Submitted, Sent | None]:
-    """With its files, where they are declared; without `travel` machines find them where they
-    lie."""
-    _, chunks = bag.encode()
-    hidden = secrets.found(bag.spec)
-    spec, sent = bag.spec, None
-    if spec.files == "staged" and travel:
+def submit(owner: Owner, bag: Bag, options: dict[str, Any]) -> tuple[Submitted, Sent | None]:
+    """With its files, where they are declared; without what the server has results of."""
+    _refuse_large(bag)
+    hidden, sent = secrets.found(bag.spec), None
+    if bag.spec.files == "staged":
         spec, sent = send(owner, bag)
-    body = Submission(spec, list(chunks), hidden)
-    size = sum(len(chunk) for chunk in body.chunks) * 4 // 3
+        bag = Bag(spec, bag.read_chunk)
+    made_of, taking = programs(bag), None
+    if not options.get("again"):
+        told = taken_from(There(owner), bag, made_of, options, to_the_terminal)
+        taking = told.taking if told else None
+    return patiently(owner, submission(bag, hidden, made_of, taking)), sent
+
+
+def submission(
+    bag: Bag, hidden: dict[str, str], made_of: dict[str, str], taking: Taking | None
+) -> Submission:
+    _refuse_large(bag)
+    return Submission(bag.spec, list(bag.encode()[1]), hidden, made_of, taking)
+
+
+def _refuse_large(bag: Bag) -> None:
+    size = sum(len(chunk) for chunk in bag.encode()[1]) * 4 // 3
     if size > MOST_BODY:
         raise BadInput(
             f"the bag lists {bag.count:,} tasks in {size // 2**20:,} MiB, more than a server takes",
             remedy="Sweep over a range instead of a list, or hand it in in parts.",
         )
-    return hand_in(owner, body), sent
 
 
 def tell(

@@ -36,15 +36,18 @@ def insist(
     kind: Any = Any,
     say: Say = to_the_terminal,
     wait: Wait = sleep,
+    *,
+    asks: bool = False,
 ) -> Any:
     """Again and again while the server is busy: nothing has come of the call then. What else goes
-    wrong goes wrong at once."""
+    wrong goes wrong at once; but a call that only `asks` may be made again also if its answer was
+    lost."""
     waiting = Waiting(say)
     while True:
         try:
             return call(owner, method, path, body, kind)
-        except Busy as error:
-            if wait(waiting.after(error)):
+        except (Busy, Lost) as error:
+            if (isinstance(error, Lost) and not asks) or wait(waiting.after(error)):
                 raise
 
 

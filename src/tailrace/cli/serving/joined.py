@@ -13,12 +13,26 @@ from tailrace.server.people.secretfile import keep
 from tailrace.server.tables.lock import Owner
 from tailrace.worker.joining import Join, parse
 
+ALONE = (  # where the server will listen is not known yet
+    "No server runs here now. Made while one runs, a token comes as a whole join text; this "
+    "one is used with --server URL and TAILRACE_TOKEN."
+)
+WATCHES = (
+    "Prometheus reads it from the file that `credentials_file` of its `authorization` names, and "
+    "the figures from\n  {url}/metrics"
+)
+
 
 def tell_how_to_join(
     office: Office, kind: Kind, name: str, secret: str, write: Path | None
 ) -> None:
     if office.server is None or not office.server.elsewhere:
-        _tell_alone(kind, name, secret, write)
+        _tell_token(kind, name, secret, write)
+        click.echo(ALONE)
+        return
+    if kind is Kind.METRICS:  # who watches speaks HTTP, and knows no join text
+        _tell_token(kind, name, secret, write)
+        click.echo(WATCHES.format(url=parse(office.server.elsewhere).url))
         return
     join = parse(office.server.elsewhere)._replace(token=secret)
     if write is not None:
@@ -32,17 +46,12 @@ def tell_how_to_join(
         click.echo("Its owner keeps it with `tailrace login`, and submits from then on.")
 
 
-def _tell_alone(kind: Kind, name: str, secret: str, write: Path | None) -> None:
-    """Where the server will listen is not known yet."""
+def _tell_token(kind: Kind, name: str, secret: str, write: Path | None) -> None:
     if write is not None:
         keep(write, secret)
         click.echo(f"The token of {kind} {name} is in {write}, which only you can read.")
     else:
         click.echo(f"The token of {kind} {name}, shown this once:\n  {secret}")
-    click.echo(
-        "No server runs here now. Made while one runs, a token comes as a whole join text; this "
-        "one is used with --server URL and TAILRACE_TOKEN."
-    )
 
 
 def line(server: Owner, join: Join, written: Path | None) -> str:

@@ -10,6 +10,8 @@ from tailrace.cli.hints import hint
 from tailrace.errors import Exit
 from tailrace.server.pools.command_pool import AnyPool
 from tailrace.server.serving import Serving
+from tailrace.server.web.porch import FILES
+from tailrace.worker import openfiles
 
 log = logging.getLogger("tailrace.serve")
 LOOK_S = 0.5
@@ -57,7 +59,8 @@ class Service:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._end)
-        loop.add_signal_handler(signal.SIGHUP, lambda: None)  # it outlives its terminal
+        # It outlives its terminal; who means it by this signal has renewed something.
+        loop.add_signal_handler(signal.SIGHUP, self._server.look_at_certificate)
 
     def _end(self) -> None:
         self._signals += 1
@@ -71,6 +74,8 @@ def serve(server: Serving, pools: tuple[AnyPool, ...], *, until_idle: bool) -> i
     if not pools:
         join = hint("tokens add NAME --pool", folder)
         log.info("no machine runs tasks here until one joins (`%s` says how), or --local", join)
+
+    openfiles.allow(FILES)  # each machine that has joined, and each user, holds a connection
 
     async def run() -> None:
         await Service(server, until_idle=until_idle)()

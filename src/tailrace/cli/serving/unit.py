@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tailrace.server.web.porch import FILES
+
 UNIT = """\
 [Unit]
 Description=tailrace server of {folder}
@@ -15,15 +17,18 @@ Wants=network-online.target
 
 [Service]
 ExecStart={command}
+ExecReload=/bin/kill -HUP $MAINPID
 WorkingDirectory={above}
 Restart=on-failure
 RestartSec=5
 KillMode=mixed
+LimitNOFILE={usual}:{files}
 TimeoutStopSec=60
 
 [Install]
 WantedBy=default.target
 """
+USUAL = 1024  # files, for what it starts; the server takes more for itself
 VALUES = ("address", "port", "tls", "url", "cores", "memory", "price", "store")
 FLAGS = ("behind_proxy", "local", "inherit")
 
@@ -37,7 +42,11 @@ def unit(folder: Path, options: dict[str, Any]) -> str:
     words += [f"--{name.replace('_', '-')}" for name in FLAGS if options[name]]
     command = " ".join(shlex.quote(word) for word in words)
     return UNIT.format(
-        folder=_plain(str(folder)), command=_plain(command), above=_plain(str(folder.parent))
+        usual=USUAL,
+        files=FILES,
+        folder=_plain(str(folder)),
+        command=_plain(command),
+        above=_plain(str(folder.parent)),
     )
 
 

@@ -72,10 +72,12 @@ def _lines(results: Sequence[Result], figure: str, place: Callable[[Setting], X]
 
 
 def _point(result: Result, figure: str, x: X) -> list[Point]:
-    """None where there is no makespan; a cost that never arose is none."""
+    """None where no run knows it; a cost that never arose is none."""
     sums = result.sums.get(figure)
     if sums is None:
-        return [Point(x, 0.0, 0.0)] if result.counted(figure) else []
+        return [Point(x, 0.0, 0.0)]
+    if not sums.count:
+        return []
     return [Point(x, sums.mean, sums.half_width if sums.count > 1 else 0.0)]
 
 

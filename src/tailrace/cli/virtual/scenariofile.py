@@ -6,11 +6,15 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from textwrap import wrap
 from typing import Any
 
 from tailrace.bag.needs import BYTES, ONE_CORE, THOUSANDTHS, Amounts
+from tailrace.bag.policy import EXPRESSIONS, BagPolicy
+from tailrace.bag.policykeys import RUN_ON
 from tailrace.bag.terms import Growth, Retries, Strategy, Terms
+from tailrace.policy.policies import texts
 from tailrace.pools.terms import Billing, Pool
 from tailrace.quantities import SECOND, price_unit_us, show_duration, show_money, show_price
 from tailrace.report.words import count
@@ -21,7 +25,6 @@ DEATHS = 5  # different ones, before they say which law they follow
 NOTE_AT = 46  # column
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _DEFAULT = Pool("", max=0)
-_OF_ALL = ("silent_after", "min_timeout")  # terms of machines that nobody leases, too
 
 
 class ScenarioFile:
@@ -43,13 +46,16 @@ class ScenarioFile:
         travel_us = max(pool.slot.travel_us for pool in run.pools)
         if travel_us:
             yield _line("dispatch", travel_us / SECOND, "unless a task lies ready on its host")
-        if any(len(set(pool.paces)) > 1 for pool in run.pools):
-            file = self._table("machines", "what,number,value", _machines(run.pools))
+        machines = [line for pool in run.pools for line in _machines(pool)]
+        if machines:
+            file = self._table("machines", "what,number,value", machines)
             yield _line("events", _text(file), "machines that are themselves")
         whole = all(map(_has_whole_cores, run.pools))
         for pool in run.pools:
             yield f"\n[pools.{_key(pool.terms.name)}]"
             yield from self._pool(pool, run.terms, whole=whole)
+            if len(run.pools) > 1:
+                yield _line("kind", _text(pool.kind), "the trial of a bag is for all pools of one")
         yield f"\n[bags.{key_of(run.terms.name)}]"
         yield from self._bag(run)
         if whole:
@@ -64,9 +70,7 @@ class ScenarioFile:
             yield _line("max", pool.terms.max, "leased at once")
         yield from _size(pool, terms.needs, whole=whole)
         yield from _price(pool.terms.billing)
-        yield from _terms(pool.terms)
-        if pool.terms.silent_after_us != _DEFAULT.silent_after_us and not pool.machines:
-            yield _line("detection", '"reported"', "lifetimes are until a death was known")
+        yield from _terms(pool)
         yield _line("calls", '"worker"', "also while it is busy, as real workers do")
         if pool.startup_us:
             law = self._of_few(pool.startup_us, f"{pool.terms.name}-startup", "startup_s")
@@ -77,13 +81,16 @@ class ScenarioFile:
         if pool.never_up_us:
             yield from self._never_up(pool)
         yield from _life(pool.lifetimes)
+        if pool.speeds != [1.0] * len(pool.speeds):
+            yield _line("speed", _each(pool.speeds), "as its machines told")
         if pool.slope != 1:
-            yield _line("slope", f"{pool.slope:.6g}", "run times beside those of all pools")
-        if len(set(pool.paces)) > 1:
-            law = f'{{ law = "empirical", values = [{_paces(pool)}] }}'
-            yield _line("spread", law, "some machines are slower than others")
+            yield _line("slope", f"{pool.slope:.6g}", "run times, beyond what the speeds say")
+        if _differ(pool.paces):
+            yield _line("spread", _each(pool.paces), "some machines are slower than others")
         if pool.slot.between_us or pool.slot.scatter_us:
             yield _line("offset", _offset(pool), "between two tasks on one slot")
+        if terms.policy is not None or pool.says is not None:
+            yield from _owned(pool)
 
     def _never_up(self, pool: MeasuredPool) -> Iterator[str]:
         missed = pool.never_up_us
@@ -152,6 +159,17 @@ def _key(name: str) -> str:
     return name if _BARE.fullmatch(name) else _text(name)
 
 
+def _owned(pool: MeasuredPool) -> Iterator[str]:
+    """What policies look at; of a run without any it says nothing."""
+    if pool.owner:
+        yield _line("owner", _text(pool.owner), "of its machines")
+    if pool.cpu:
+        yield _line("cpu", _text(pool.cpu), "what its processors call themselves")
+    if pool.says is not None:
+        said = [f"{name} = {_text(text)}" for name, text in texts(pool.says).items()]
+        yield _line("says", f"{{ {', '.join(said)} }}", "the owner, of the tasks they take")
+
+
 def _text(text: str) -> str:
     """JSON's strings are TOML's, but for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
@@ -171,21 +189,31 @@ def _line(key: str, value: Any, note: str = "") -> str:
     return f"{line:<{NOTE_AT}} # {note}" if note else line
 
 
-def _machines(pools: Iterable[MeasuredPool]) -> Iterator[str]:
-    for pool in pools:
-        if len(set(pool.paces)) > 1:
-            for number, pace in enumerate(pool.paces):
-                yield f"spread/{pool.terms.name},{number},{pace:.6g}"
+def _machines(pool: MeasuredPool) -> Iterator[str]:
+    """In which they differ: the second one of the run is the second one here."""
+    for name, values in (("speed", pool.speeds), ("spread", pool.paces)):
+        if _differ(values):
+            for number, value in enumerate(values):
+                yield f"{name}/{pool.terms.name},{number},{value:.6g}"
 
 
-def _paces(pool: MeasuredPool) -> str:
-    return ", ".join(f"{pace:.6g}" for pace in pool.paces)
+def _differ(values: Sequence[float]) -> bool:
+    return len(set(values)) > 1
+
+
+def _each(values: Sequence[float]) -> str:
+    """A number for all machines, or those from which the next one has its own."""
+    if not _differ(values):
+        return f"{values[0]:.6g}"
+    return f'{{ law = "empirical", values = [{", ".join(f"{value:.6g}" for value in values)}] }}'
 
 
 def _offset(pool: MeasuredPool) -> str:
-    values = [_seconds(pool.slot.between_us + us) for us in pool.slot.scatter_us]
+    """A fast machine does in less time what a scenario says; this was measured as it passed."""
+    speed = median(pool.speeds) if pool.speeds else 1.0
+    values = [_seconds(round(speed * (pool.slot.between_us + us))) for us in pool.slot.scatter_us]
     if not values:
-        return _seconds(pool.slot.between_us)
+        return _seconds(round(speed * pool.slot.between_us))
     return f'{{ law = "empirical", values = [{", ".join(values)}] }}'
 
 
@@ -225,9 +253,12 @@ def _price(billing: Billing) -> Iterator[str]:
             yield _line("minimum", _text(show_duration(billing.minimum_us)))
 
 
-def _terms(pool: Pool) -> Iterator[str]:
-    """Where they are not what a scenario takes for granted."""
-    for key in ("lease", "silent_after", "min_timeout") if pool.max else _OF_ALL:
+def _terms(measured: MeasuredPool) -> Iterator[str]:
+    """Where they are not what a scenario takes for granted. Those who lend machines tell of their
+    deaths: lifetimes are until a death was known, and no silence comes behind them."""
+    pool = measured.terms
+    keys = {"lease": pool.max, "silent_after": measured.machines, "min_timeout": True}
+    for key in (key for key, counts in keys.items() if counts):
         us = getattr(pool, f"{key}_us")
         if us != getattr(_DEFAULT, f"{key}_us"):
             yield _line(key, _text(show_duration(us)))
@@ -289,10 +320,11 @@ def _rules(terms: Terms) -> Iterator[str]:
     if terms.max_failures is not None:
         yield _line("max_failures", terms.max_failures)
     if terms.most_running is not None:
-        yield _line("most_running", terms.most_running)
+        yield _line("max_running", terms.most_running)
     if terms.last:
         yield _line("last", "true", "the last task waits for all others: `then`")
     yield from _strategies(terms)
+    yield from _policy(terms)
 
 
 def _time_limit(limit_us: int, growth: Growth | None) -> Iterator[str]:
@@ -311,6 +343,25 @@ def _strategies(terms: Terms) -> Iterator[str]:
         yield _line("replication", _strategy(terms.replication))
     if terms.round_us:
         yield _line("round", _text(show_duration(terms.round_us)))
+
+
+def _policy(terms: Terms) -> Iterator[str]:
+    """Hosts of a simulation have other names; and which pools it used, the run has shown."""
+    policy = terms.policy or BagPolicy()
+    for key in ("priority", "tasks_per_host", "max_attempts"):
+        if getattr(policy.plain, key) is not None:
+            yield _line(key, getattr(policy.plain, key))
+    if terms.weight != 1:
+        yield _line("weight", terms.weight)
+    for name, field in EXPRESSIONS.items():
+        if getattr(policy.own, field) is not None:
+            yield _line(f"policy.{name}", _text(getattr(policy.own, field)))
+    if terms.tail_below is not None:
+        yield _line("policy.tail_below", terms.tail_below)
+    if terms.tail_stays:
+        yield _line("policy.tail_stays", "true")
+    if terms.losers_run_on:
+        yield _line("policy.losers", _text(RUN_ON))
 
 
 def _strategy(strategy: Strategy) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from tailrace.cli.here.live import PLAIN_EVERY_S
+from tailrace.cli.virtual.interrupts import Interrupts
 from tailrace.errors import TailraceError
 from tailrace.quantities import show_duration
 from tailrace.simulation.experiment import Killed, Run, Todo, run_all
@@ -109,27 +109,23 @@ def bar_for(*, quiet: bool) -> Bar:
 def carry_out(todos: Sequence[Todo], processes: int, bar: Bar) -> Found:
     """Ctrl-C, or SIGTERM, ends it with what is done."""
     runs: list[Run | None] = [None] * len(todos)
-    asked: list[int] = []  # by a signal, heard between two runs, since a fork must not be cut short
-    before = signal.signal(
-        signal.SIGTERM,
-        signal.default_int_handler if processes <= 1 else lambda number, _: asked.append(number),
-    )
     done = 0
-    bar.begin(len(todos))
-    try:
-        with closing(run_all(todos, processes)) as coming:
-            for ended in coming:
-                if ended is not None:
-                    runs[ended[0]] = ended[1]
-                    done += 1
-                bar.update(done)
-                if asked:
-                    raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        return Found(runs, interrupted=True)
-    except Killed as error:
-        return Found(runs, killed=error)
-    finally:
-        bar.end()
-        signal.signal(signal.SIGTERM, before)
+    with Interrupts(at_once=processes <= 1) as interrupts:
+        try:
+            bar.begin(len(todos))
+            with closing(run_all(todos, processes)) as coming:
+                for ended in coming:
+                    if ended is not None:
+                        runs[ended[0]] = ended[1]
+                        done += 1
+                    bar.update(done)
+                    if interrupts.heard:
+                        raise KeyboardInterrupt
+            interrupts.wait()
+        except KeyboardInterrupt:
+            return Found(runs, interrupted=True)
+        except Killed as error:
+            return Found(runs, killed=error)
+        finally:
+            bar.end()
     return Found(runs)

@@ -19,17 +19,14 @@ from tailrace.report import words
 from tailrace.simulation.drawn import EXPLAINED
 from tailrace.simulation.experiment import Run
 from tailrace.simulation.running import SETTLED, Running, summary
-from tailrace.simulation.statistics import Part, figure_names
+from tailrace.simulation.statistics import Figures, Part, figure_names
 from tailrace.simulation.steadiness import Growth, growth
 
 MAKESPAN = "makespan_s"
+UNKNOWN = "unknown"
 #: The columns where scenarios are compared, and what --running follows; costs come with them.
 MAIN = ("makespan_s", "deadline_kept", "tasks_done", "tasks_failed", "waiting_s", "turnaround_s",
         "busy", "work_lost")  # fmt: skip
-
-
-#: Always 0, as the scheduler never overfills a machine: to be looked at by programs alone.
-UNSEEN = ("jobs_rejected",)
 
 
 class Result(msgspec.Struct, frozen=True):
@@ -38,19 +35,8 @@ class Result(msgspec.Struct, frozen=True):
 
     @property
     def sums(self) -> dict[str, Running]:
-        found = summary(run.figures for run in self.runs)
-        finished = self.counted(MAKESPAN)
-        if len(finished) < len(self.runs):
-            found.pop(MAKESPAN)
-            own = summary({MAKESPAN: run.figures[MAKESPAN]} for run in finished)
-            found = own | found
-        return found
-
-    def counted(self, figure: str) -> list[Run]:
-        """A run that did not finish has no makespan, unless it was to stop at a time."""
-        if figure != MAKESPAN or self.variant.scenario.stop.time_us is not None:
-            return self.runs
-        return [run for run in self.runs if not run.unfinished]
+        """Each over the runs that know the figure: there may be none."""
+        return summary(run.figures for run in self.runs)
 
     @property
     def growth(self) -> Growth | None:
@@ -77,18 +63,20 @@ def main_figures(results: Sequence[Result], asked: Sequence[str]) -> list[str]:
 
 def show_figures(result: Result, asked: Sequence[str]) -> None:
     click.echo(f"{result.variant.name}: {_runs(len(result.runs))}")
-    shown = [name for name in result.sums if (name in asked if asked else name not in UNSEEN)]
-    rows = [_row(name, result.sums[name]) for name in shown]
+    sums = result.sums
+    shown = [name for name in sums if not asked or name in asked]
+    rows = [_row(name, sums[name], len(result.runs)) for name in shown]
     head = ("figure", "mean", "95 %", "deviation", "least", "most", "")
     if rows:
         screen.print_table(screen.table(head, rows, right=head[1:6]))
-    for line in (*_hints(result, rows), *_failed(result), *_warnings(result)):
+    wide = any(_is_wide(sums[name]) for name in shown)
+    for line in (*_hints(result, wide=wide), *_failed(result), *_warnings(result)):
         click.echo(screen.plain(line))
 
 
-def _hints(result: Result, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def _hints(result: Result, *, wide: bool) -> Iterator[str]:
     """On whether the means can be trusted."""
-    if any(row[-1] for row in rows):
+    if wide:
         yield f"wide: the interval is more than ± {SETTLED * 100:g} % of the mean; take more seeds"
     found = result.growth
     if found is not None and found.grows:
@@ -103,7 +91,9 @@ def _failed(result: Result) -> Iterator[str]:
         told = ", ".join(f"{count:,} {outcome}" for outcome, count in found.items())
         yield f"failed tasks of all runs, by the outcome that ended them: {told}"
         if not any(run.figures["tasks_done"] for run in result.runs):
-            yield f"warning: no task succeeded in any run; {MAKESPAN} is when the last was given up"
+            finished = result.sums[MAKESPAN].count
+            told = f"; {MAKESPAN} is when the last was given up" if finished else ""
+            yield f"warning: no task succeeded in any run{told}"
 
 
 def fates(result: Result) -> dict[str, int]:
@@ -121,10 +111,11 @@ def _warnings(result: Result) -> Iterator[str]:
         yield (f"warning: {words.count(tasks, 'task')} without a result in {count:,} of "
                f"{all_runs}: {why}")  # fmt: skip
     yield from _never_drawn(result)
-    finished = len(result.counted(MAKESPAN))
-    if finished < len(result.runs):
-        some = f"that of the {_runs(finished)} that finished" if finished else "not known"
-        yield f"{MAKESPAN} is {some}"
+    if result.runs and (finished := result.sums[MAKESPAN].count) < len(result.runs):
+        if finished:
+            yield f"{MAKESPAN} is that of the {_runs(finished)} in which every task has its result"
+        else:
+            yield f"{MAKESPAN} is not known: no run ended with a result of every task"
 
 
 def _never_drawn(result: Result) -> Iterator[str]:
@@ -161,11 +152,21 @@ def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count:,} runs"
 
 
-def _row(figure: str, sums: Running) -> tuple[str, ...]:
-    half = f"± {_number(sums.half_width, 4)}" if sums.count > 1 else ""
-    hint = "" if sums.settled or sums.count < 2 or not sums.mean else "wide"
-    return (figure, _number(sums.mean), half, _number(sums.variance**0.5, 4), _number(sums.least),
-            _number(sums.most), hint)  # fmt: skip
+def _row(figure: str, sums: Running, runs: int) -> tuple[str, ...]:
+    if not sums.count:
+        return (figure, UNKNOWN, "", "", "", "", "")
+    half = apart = ""  # of one run nobody knows how others would differ
+    if sums.count > 1:
+        half, apart = f"± {_number(sums.half_width, 4)}", _number(sums.variance**0.5, 4)
+    hints = ["wide"] if _is_wide(sums) else []
+    if sums.count < runs:
+        hints.append(f"of {sums.count:,} of {_runs(runs)}")
+    return (figure, _number(sums.mean), half, apart, _number(sums.least), _number(sums.most),
+            ", ".join(hints))  # fmt: skip
+
+
+def _is_wide(sums: Running) -> bool:
+    return sums.count > 1 and bool(sums.mean) and not sums.settled
 
 
 def _number(value: float, digits: int = 6) -> str:
@@ -178,20 +179,25 @@ def show_running(result: Result, figures: Sequence[str]) -> None:
     rows = []
     for figure in figures:
         for number, (run, mean, variance) in enumerate(_running(result, figure), 1):
-            value = _number(run.figures.get(figure, 0.0))
-            shown = "" if variance is None else _number(variance)
-            rows.append((figure if number == 1 else "", number, run.seed, value, _number(mean),
-                         shown))  # fmt: skip
+            value = run.figures.get(figure, 0.0)
+            rows.append((figure if number == 1 else "", number, run.seed,
+                         UNKNOWN if value is None else _number(value),
+                         "" if mean is None else _number(mean),
+                         "" if variance is None else _number(variance)))  # fmt: skip
     head = ("figure", "run", "seed", "value", "mean so far", "variance so far")
     click.echo(f"{result.variant.name}: run by run")
     screen.print_table(screen.table(head, rows, right=head[1:]))
 
 
-def _running(result: Result, figure: str) -> Iterable[tuple[Run, float, float | None]]:
+def _running(result: Result, figure: str) -> Iterable[tuple[Run, float | None, float | None]]:
+    """A run that does not know the figure leaves both as they were."""
     sums = Running()
-    for run in result.counted(figure):
-        sums.add(run.figures.get(figure, 0.0))
-        yield run, sums.mean, sums.variance if sums.count > 1 else None
+    for run in result.runs:
+        value = run.figures.get(figure, 0.0)
+        if value is not None:
+            sums.add(value)
+        mean = sums.mean if sums.count else None
+        yield run, mean, sums.variance if sums.count > 1 else None
 
 
 def show_parts(result: Result, kind: str, parts: Sequence[Sequence[Part]]) -> None:
@@ -214,12 +220,13 @@ def _of_its_pool(part: Part) -> Part:
 
 
 def _cells(row: dict[str, Any], figures: Sequence[str]) -> list[str]:
-    return [_number(row["figures"][figure], 5) for figure in figures]
+    means = (row["figures"][figure] for figure in figures)
+    return [UNKNOWN if mean is None else _number(mean, 5) for mean in means]
 
 
 def means_of(parts: Sequence[Sequence[Part]]) -> list[dict[str, Any]]:
-    """By name, in the order of their first coming."""
-    found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    """By name, in the order of their first coming. None: no run knows it."""
+    found: dict[tuple[str, str], list[Figures]] = {}
     runs: Counter[tuple[str, str]] = Counter()
     for run in parts:
         runs.update({(part.name, part.kind) for part in run})
@@ -227,7 +234,8 @@ def means_of(parts: Sequence[Sequence[Part]]) -> list[dict[str, Any]]:
             found.setdefault((part.name, part.kind), []).append(part.figures)
     return [
         {"name": name, "of": kind, "runs": runs[name, kind],
-         "figures": {figure: sums.mean for figure, sums in summary(rows).items()}}
+         "figures": {figure: sums.mean if sums.count else None
+                     for figure, sums in summary(rows).items()}}
         for (name, kind), rows in found.items()
     ]  # fmt: skip
 
@@ -238,7 +246,8 @@ def show_compared(results: Sequence[Result], figures: Sequence[str]) -> None:
     for result in results:
         sums = result.sums
         rows.append([result.variant.name, len(result.runs)]
-                    + [_interval(sums.get(figure)) for figure in figures])  # fmt: skip
+                    + [_compared(sums.get(figure), len(result.runs)) for figure in figures]
+                   )  # fmt: skip
     head = ("scenario", "runs", *figures)
     screen.print_table(screen.table(head, rows, right=head[1:]))
     for result in results:
@@ -248,9 +257,16 @@ def show_compared(results: Sequence[Result], figures: Sequence[str]) -> None:
             click.echo(f"warning: {words.count(failed, 'task')} failed for good in {name}")
 
 
-def _interval(sums: Running | None) -> str:
+def _compared(sums: Running | None, runs: int) -> str:
+    """Nothing for a cost that never arose."""
     if sums is None:
         return ""
+    if not sums.count:
+        return UNKNOWN
+    return _interval(sums) + (f" of {_runs(sums.count)}" if sums.count < runs else "")
+
+
+def _interval(sums: Running) -> str:
     if sums.count < 2 or not sums.variance:
         return _number(sums.mean)
     decimals = max(1 - math.floor(math.log10(sums.half_width)), 0)
@@ -291,9 +307,13 @@ def _told(result: Result, seed: int, running: Sequence[str]) -> dict[str, Any]:
 
 
 def _sums(sums: Running) -> dict[str, Any]:
-    half = sums.half_width if sums.count > 1 else None
-    return {"mean": sums.mean, "variance": sums.variance, "least": sums.least, "most": sums.most,
-            "half_width": half, "settled": sums.settled}  # fmt: skip
+    """Where no run knows the figure: that, and nothing else."""
+    if not sums.count:
+        unknown = dict.fromkeys(("mean", "variance", "least", "most", "half_width"))
+        return {"runs": 0, **unknown, "settled": False}
+    half, variance = (sums.half_width, sums.variance) if sums.count > 1 else (None, None)
+    return {"runs": sums.count, "mean": sums.mean, "variance": variance, "least": sums.least,
+            "most": sums.most, "half_width": half, "settled": sums.settled}  # fmt: skip
 
 
 def _steps(result: Result, figure: str) -> list[dict[str, Any]]:

@@ -183,7 +183,8 @@ def _holds(state: State, alarm: Alarm, key: Key) -> bool:
     if alarm is Alarm.ACQUIRE:
         return any(_asks(bag, str(key)) for bag in state.open.values())
     if alarm is Alarm.READMIT:
-        return bool(state.open) and state.hosts[str(key)].excluded
+        host = state.hosts.get(str(key))
+        return bool(state.open) and host is not None and host.excluded
     bag = state.open.get(int(key))
     return bag is not None and (alarm is not Alarm.TRIAL or any(bag.trials.values()))
 

@@ -42,6 +42,8 @@ def read_variants(
     if events is not None:
         fixed.append(Setting(f"--events {events}", ("events",), str(events.absolute()), ""))
     variations = list(settings.variations(varies))
+    for varied in variations:
+        settings.check_effects(fixed, varied)
     return _told_apart([one for file in files for one in _of(file, bag, fixed, variations)])
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 
 import click
 import msgspec
-import numpy as np
 
 from tailrace.cli import place, screen
 from tailrace.cli.bags.choosing import choose
@@ -24,9 +24,10 @@ from tailrace.errors import BadInput
 from tailrace.quantities import MICRO, SECOND
 from tailrace.report import words
 from tailrace.server.records.measuring import MeasuredRun, measure
+from tailrace.simulation.statistics import Figures
 
-LOW, HIGH = 0.025, 0.975  # of the simulated runs: where the recorded one should lie
-HEAD = ("figure", "recorded", "median", "95 % of the runs", "median beside it", "")
+LEVEL = 0.95  # a run lies where it should with this probability, if there are seeds enough
+HEAD = ("figure", "recorded", "median", "", "median beside it", "")
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -44,6 +45,7 @@ class Compared(msgspec.Struct, frozen=True):
     median: float
     low: float
     high: float
+    level: float = LEVEL  # at least: of one more such run, to lie from low to high
 
     @property
     def inside(self) -> bool:
@@ -122,7 +124,7 @@ def _write(path: Path, text: str) -> None:
 # beside the simulated runs
 
 
-def compare(run: Recorded, found: Sequence[dict[str, float]]) -> dict[str, Compared]:
+def compare(run: Recorded, found: Sequence[Figures]) -> dict[str, Compared]:
     """With those that finished: the others have no makespan, and less of everything else. Nothing
     where none did."""
     among = [one for one in found if not _is_unfinished(one)]
@@ -131,22 +133,34 @@ def compare(run: Recorded, found: Sequence[dict[str, float]]) -> dict[str, Compa
     return {name: _compared(value, name, among) for name, value in run.figures.items()}
 
 
-def _compared(value: float, name: str, found: Sequence[dict[str, float]]) -> Compared:
-    values = [one.get(name, 0.0) for one in found]
-    low, median, high = np.quantile(values, (LOW, 0.5, HIGH), method="inverted_cdf").tolist()
-    return Compared(value, median, low, high)
+def _compared(value: float, name: str, found: Sequence[Figures]) -> Compared:
+    told = (one.get(name, 0.0) for one in found)
+    values = sorted(one for one in told if one is not None)
+    aside, level = _prediction(len(values))
+    return Compared(value, median(values), values[aside], values[-1 - aside], level)
+
+
+def _prediction(runs: int) -> tuple[int, float]:
+    """Where one more run lies, of the same law as these: how many of them to leave aside at either
+    end, and with what probability at least. Each of the `runs + 1` gaps between them, and beyond,
+    is as likely as another, whatever the law is. Fewer than 39 runs have not so many ends that 5 %
+    would be outside: then nothing is left aside, and the level is lower."""
+    beyond = max(int((runs + 1) * (1 - LEVEL) / 2 + 1e-9), 1)  # gaps, at either end
+    return beyond - 1, 1 - 2 * beyond / (runs + 1)
 
 
 def told(one: Compared) -> dict[str, float | bool]:
     return {**msgspec.structs.asdict(one), "inside": one.inside}
 
 
-def show(run: Recorded, found: Sequence[dict[str, float]], *, changed: bool) -> None:
+def show(run: Recorded, found: Sequence[Figures], *, changed: bool) -> None:
     """Whether the recorded run lies among them is a question only if nothing was changed."""
     compared = compare(run, found)
     rows = [(name, *cells(one, changed=changed)) for name, one in compared.items()]
     if rows:
-        screen.print_table(screen.table(HEAD, rows, right=HEAD[1:5]))
+        level = min(one.level for one in compared.values())
+        head = tuple(name or f"{int(min(level, LEVEL) * 100)} % of runs" for name in HEAD[:-1])
+        screen.print_table(screen.table((*head, ""), rows, right=head[1:]))
     unfinished = sum(_is_unfinished(one) for one in found)
     if unfinished == len(found):
         click.echo("None of the runs finished: there is nothing to compare the recorded run with.")
@@ -157,8 +171,9 @@ def show(run: Recorded, found: Sequence[dict[str, float]], *, changed: bool) -> 
         click.echo(note)
 
 
-def _is_unfinished(figures: dict[str, float]) -> bool:
-    return figures["tasks_done"] + figures["tasks_failed"] < figures["tasks_submitted"]
+def _is_unfinished(figures: Figures) -> bool:
+    """Some task is left without a result."""
+    return figures["makespan_s"] is None
 
 
 def cells(one: Compared, *, changed: bool) -> tuple[str, ...]:
