@@ -3,7 +3,9 @@
 They are one process, beside the server on the same cores; SQLite is FULL. Ten minutes, or half a
 minute with `--quick`. In every second tenth of that time a plan is computed beside them: another
 process simulates one run after the other, at the same priority. (A server does not re-plan by
-itself yet; when it does, it will be in another process like this one.)
+itself yet; when it does, it will be in another process like this one.) Then as many clients once
+more, for a fifth of the time, while two users read all results page by page; and once more, while a
+user hands in bags of a million rows, of five numbers each, one after the other.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from pathlib import Path
 
 from benchmarks.bench import Bench
 from benchmarks.children.crowd import Group
-from benchmarks.crowded import Crowd
+from benchmarks.crowded import CONNECT_S, Answers, Crowd
 from benchmarks.figure import Figure, below
-from benchmarks.served import Served
+from benchmarks.served import TOKEN, Served
 
 CLIENTS = 500
 SECONDS, QUICK_SECONDS = 600.0, 30.0
@@ -28,6 +30,12 @@ HERE = Path(__file__).parent
 PLANNING = [sys.executable, "-m", "benchmarks.children.simulating", "seconds",
             str(HERE / "scenarios/ntdmr.toml")]  # fmt: skip
 
+READERS = 2
+READING = [sys.executable, "-m", "benchmarks.children.reading"]
+HANDING = [sys.executable, "-m", "benchmarks.children.handing"]
+LEAST_HANDING_S = 30.0  # in which one is taken, also by a slow machine
+MAKING_S = 30.0  # for a million rows, before the first is handed in
+
 
 def measure(bench: Bench) -> None:
     seconds = QUICK_SECONDS if bench.quick else SECONDS
@@ -37,9 +45,42 @@ def measure(bench: Bench) -> None:
         planned = _plan(crowd.start, seconds / TENTHS)
         crowd.hear()
         lost = crowd.told.acked - server.tell("facts")["done"]
+        _beside_readers(bench, server, seconds / 5)
+        _beside_large_bags(bench, server, max(seconds / 5, LEAST_HANDING_S))
     _tell(bench, crowd, seconds, planned)
     figure = Figure("clients", f"{WHAT}: results lost", "results", [lost], below(1))
     bench.tell(figure)
+
+
+def _beside_readers(bench: Bench, server: Served, seconds: float) -> None:
+    crowd = Crowd(server.port, Group(CLIENTS, seconds, 1.0))
+    words = [*READING, str(server.port), TOKEN, str(crowd.start), str(seconds)]
+    readers = [subprocess.Popen(words, stdout=subprocess.PIPE) for _ in range(READERS)]
+    crowd.hear()
+    pages = sum(int(reader.communicate()[0]) for reader in readers)
+    answers, note = crowd.within((0.0, seconds)), f"{pages} pages read by {READERS} users"
+    _tell_beside(bench, answers, "while results are read", note)
+
+
+def _beside_large_bags(bench: Bench, server: Served, seconds: float) -> None:
+    """The crowd is there a little longer than bags are handed in: the last is not cut off."""
+    start = time.monotonic() + MAKING_S
+    words = [*HANDING, str(server.port), TOKEN, str(start), str(seconds / 2)]
+    handing = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    time.sleep(max(start - CONNECT_S - time.monotonic(), 0))
+    crowd = Crowd(server.port, Group(CLIENTS, seconds, 1.0))
+    crowd.hear()
+    bags, until = handing.communicate()[0].split()
+    answers = crowd.within((0.0, min(float(until), seconds)))
+    note = f"{bags} bags in {float(until):.0f} s"
+    _tell_beside(bench, answers, "while bags of a million rows are handed in", note)
+
+
+def _tell_beside(bench: Bench, answers: Answers, what: str, note: str) -> None:
+    for percent, bar in ((50, None), (99, below(250))):
+        name = f"{WHAT}: p{percent} of the call, {what}"
+        value = [answers.percentile(percent)]
+        bench.tell(Figure("clients", name, "ms", value, bar, note if bar else ""))
 
 
 def _plan(start: float, tenth_s: float) -> int:

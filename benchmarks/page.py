@@ -34,7 +34,9 @@ def page(results: Results) -> str:
     parts = [INTRODUCTION, _machine(results.machine)]
     for script in dict.fromkeys(figure.script for figure in results.figures):
         figures = [figure for figure in results.figures if figure.script == script]
-        parts += [f"## {script}\n\n`python -m benchmarks {script}`", _markdown(figures)]
+        parts.append(f"## {script}\n\n`python -m benchmarks {script}`")
+        parts += [NOTES[script]] if script in NOTES else []
+        parts.append(_markdown(figures))
         parts.append(_state(results.machine_of(script)))
     return "\n\n".join(parts) + "\n"
 
@@ -61,6 +63,14 @@ def _markdown(figures: list[Figure]) -> str:
     return "\n".join(lines)
 
 
+NOTES = {
+    "virtual_world": """\
+Rows that end with `, compiled` are of the form that `TAILRACE_COMPILE=1` builds; all others are of
+pure Python, which is what `pip install` gives. A bar is the same for both forms, and each is judged
+by its own row: `missed` without `, compiled` says nothing of the compiled form, and where no such
+rows are, that was not measured (no compiler was there). SimPy and SimGrid are compared with pure
+Python. `policies` is GridBot's example: five expressions, none of them constant."""
+}
 INTRODUCTION = """\
 # Benchmarks
 

@@ -22,6 +22,12 @@ WARM_S = 0.1
 CALLS = 6_000 // BUNDLE // CLIENTS
 FINISHED = 1_000_000
 
+BESIDE = {  # many, and the few that they are compared with
+    "a sweep": "10 thousand",
+    "listed commands": "10 thousand",
+    "a sweep with five policies": "10 thousand with five policies",
+}
+
 Memory = dict[str, list[float]]
 
 
@@ -33,6 +39,8 @@ def measure(bench: Bench) -> None:
         "10 thousand": f"sweep {FEW}",
         "a sweep": f"sweep {MANY}",
         "listed commands": f"commands {commands}",
+        "10 thousand with five policies": f"policies {FEW}",
+        "a sweep with five policies": f"policies {MANY}",
     }
     now: Memory = {name: [] for name in submissions}
     peak: Memory = {name: [] for name in submissions}
@@ -42,8 +50,8 @@ def measure(bench: Bench) -> None:
     }
     rates = alternating(bench.repetitions, ways)
     commands.unlink()
-    for name in ("a sweep", "listed commands"):
-        _tell(bench, name, now[name], peak[name], ratios(rates[name], rates["10 thousand"]))
+    for name, few in BESIDE.items():
+        _tell(bench, name, now[name], peak[name], ratios(rates[name], rates[few]))
     _tell_restore(bench)
 
 

@@ -1,11 +1,12 @@
 """The durable work call: four callers and the server share the machine, SQLite is FULL.
 
-Beside it, and without a bar, the same with PostgreSQL on the same disk and the same cores."""
+Beside it the same with all five policies of GridBot's example; and, without a bar, with PostgreSQL
+on the same disk and the same cores."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from statistics import median
 
@@ -17,12 +18,15 @@ from benchmarks.figure import Bar, Figure, alternating, at_least
 from benchmarks.served import Rate, Served
 
 BARS = {1: 1_200, 5: 6_000, 20: 15_000}
+WITH_POLICIES = {5: 5_000, 20: 12_000}
 ENOUGH = 5_000_000
 
 
 def measure(bench: Bench) -> None:
     what, bars = "durable work call", {bundle: at_least(bar) for bundle, bar in BARS.items()}
     _measure(bench, what, bars, lambda: "")
+    bars = {bundle: at_least(bar) for bundle, bar in WITH_POLICIES.items()}
+    _measure(bench, f"{what} with five policies", bars, lambda: "", "policies")
     if why_not():
         bench.skip(f"{what} with PostgreSQL", why_not())
         return
@@ -34,12 +38,17 @@ def measure(bench: Bench) -> None:
 
 
 def _measure(
-    bench: Bench, what: str, bars: dict[int, Bar | None], store: Callable[[], str]
+    bench: Bench,
+    what: str,
+    bars: Mapping[int, Bar | None],
+    store: Callable[[], str],
+    kind: str = "sweep",
 ) -> None:
+    """`kind`: of the bag, as the server is told to make it."""
     seconds = 2.0 if bench.quick else 4.0
     rates: dict[int, list[Rate]] = {bundle: [] for bundle in bars}
     paces: dict[int, list[float]] = {bundle: [] for bundle in bars}
-    ways = {str(k): partial(_one, bench, k, seconds, rates[k], paces[k], store) for k in bars}
+    ways = {str(k): partial(_one, bench, k, seconds, rates[k], paces[k], store, kind) for k in bars}
     values = alternating(bench.repetitions, ways)
     for bundle, bar in bars.items():
         named = f"{what}, bundles of {bundle}"
@@ -54,11 +63,12 @@ def _one(
     rates: list[Rate],
     paces: list[float],
     store: Callable[[], str],
+    kind: str,
 ) -> float:
     folder = bench.fresh()
     paces.append(machine.pace())
     with Served(folder, store()) as server:
-        server.tell(f"sweep {ENOUGH}")
+        server.tell(f"{kind} {ENOUGH}")
         rates.append(server.rate(bundle, seconds))
     shutil.rmtree(folder)
     return rates[-1].tasks_per_s

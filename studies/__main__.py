@@ -12,7 +12,8 @@ from pathlib import Path
 from studies.runs import Runs
 
 STUDIES = (
-    "availability", "tornado", "bats", "real_traces", "other_simulators", "worlds_agree", "what_if",
+    "availability", "tornado", "bats", "gridbot", "real_traces", "other_simulators", "worlds_agree",
+    "what_if",
 )  # fmt: skip
 PAGES = Path(__file__).parents[1] / "docs" / "studies"
 

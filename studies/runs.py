@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tailrace.bag.tables import read_toml
 from tailrace.bag.textfile import read_text
@@ -17,6 +18,7 @@ from tailrace.simulation.scenario import Scenario
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 Figures = dict[str, float]
+Told = TypeVar("Told")
 Changes = Sequence[str]  # `bags.jobs.length=90m`, as --set has them
 
 
@@ -29,15 +31,42 @@ class Runs:
         self._small = tuple(small)
 
     def of(
-        self, file: str, cases: Mapping[Any, Changes], folder: Path | None = None
+        self,
+        file: str,
+        cases: Mapping[Any, Changes],
+        folder: Path | None = None,
+        most: int | None = None,
     ) -> dict[Any, list[Figures]]:
-        """The figures of each seed, for each case. Data that a scenario names are in `folder`."""
+        """The figures of each seed, for each case. Data that a scenario names are in `folder`.
+        Of runs that take long, there are no more than `most` seeds."""
         scenarios = {case: self.scenario(file, cases[case], folder) for case in cases}
-        todos = [Todo(one, seed) for one in scenarios.values() for seed in range(self.seeds)]
+        seeds = self.seeds if most is None else min(self.seeds, most)
+        todos = [Todo(one, seed) for one in scenarios.values() for seed in range(seeds)]
         found = self._done(file, todos)
         return {
-            case: found[number * self.seeds : (number + 1) * self.seeds]
-            for number, case in enumerate(cases)
+            case: found[number * seeds : (number + 1) * seeds] for number, case in enumerate(cases)
+        }
+
+    def told(
+        self,
+        file: str,
+        cases: Mapping[Any, Changes],
+        tell: Callable[[Scenario, int], Told],
+        most: int | None = None,
+    ) -> dict[Any, list[Told]]:
+        """The same, where a study has its own way to run a scenario and to tell of it."""
+        seeds = self.seeds if most is None else min(self.seeds, most)
+        todos = [
+            (self.scenario(file, cases[case]), seed) for case in cases for seed in range(seeds)
+        ]
+        found = []
+        with ProcessPoolExecutor(self._processes) as pool:
+            each = pool.map if self._processes > 1 else map
+            for told in each(tell, *zip(*todos, strict=True)):
+                found.append(told)
+                _progress(file, len(found), len(todos))
+        return {
+            case: found[number * seeds : (number + 1) * seeds] for number, case in enumerate(cases)
         }
 
     def scenario(self, file: str, changes: Changes, folder: Path | None = None) -> Scenario:
@@ -63,12 +92,17 @@ def _progress(file: str, done: int, count: int) -> None:
         print(f"\r{file}: {done} of {count} runs", end=end, file=sys.stderr, flush=True)
 
 
-def over(found: list[Figures], measure: Callable[[Figures], float]) -> Running:
+def over(found: Iterable[Told], measure: Callable[[Told], float]) -> Running:
     """Mean and interval of what a measure makes of each run."""
     running = Running()
-    for figures in found:
-        running.add(measure(figures))
+    for run in found:
+        running.add(measure(run))
     return running
+
+
+def finished(found: list[Figures]) -> list[Figures]:
+    """The runs in which every task has its result: the others have no makespan."""
+    return [figures for figures in found if figures["makespan_s"] is not None]
 
 
 def jobs_lost(figures: Figures) -> float:

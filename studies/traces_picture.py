@@ -51,8 +51,8 @@ def _spot(axes: Any, lives: Lives) -> None:
     at = np.linspace(1, 27 * 3600, POINTS)
     _curves(axes, at / 3600, {
         "seen": (lives.stepwise, SEEN),
-        f"{lives.fitted.family}, with censoring": (lives.fitted.law, GOOD),
-        f"{lives.careless.family}, without": (lives.careless.law, POOR),
+        f"{_named(lives.fitted.family)}, with censoring": (lives.fitted.law, GOOD),
+        f"{_named(lives.careless.family)}, without": (lives.careless.law, POOR),
     }, at)  # fmt: skip
     axes.set(title="Preemptible machines: life", xlabel="hours", ylabel="share still there")
     axes.legend(loc="upper right")
@@ -63,10 +63,15 @@ def _blast(axes: Any, times: list[float]) -> None:
     found = best_fit(times)
     _curves(axes, at / 60, {
         "seen": (Empirical.of(times), SEEN),
-        found.family: (found.law, GOOD),
+        _named(found.family): (found.law, GOOD),
     }, at)  # fmt: skip
     axes.set(title="BLAST: run time", xlabel="minutes", ylabel="share still running")
     axes.legend(loc="lower left")
+
+
+def _named(family: str) -> str:
+    """As one writes it: this one has the name of a man."""
+    return "Weibull" if family == "weibull" else family
 
 
 def _curves(

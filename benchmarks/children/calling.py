@@ -22,7 +22,8 @@ RESULT = (
     b'"stderr_bytes":0,"outputs":[],"error":""}'
 )
 BODY = (
-    b'{"protocol":1,"host":"%s","session":1,"seq":%d,"pool":"bench","lease":null,"kind":"bench",'
+    b'{"protocol":2,"key":"the key of a host in a benchmark","host":"%s","session":1,'
+    b'"seq":%d,"pool":"bench","lease":null,"kind":"bench",'
     b'"about":{},"capacity":{"cores":%d},"held":[],"results":[%s],"progress":[],"wait_s":20}'
 )
 ANSWER_S = 60.0  # longer than any call is kept: the server has died

@@ -1,7 +1,8 @@
 """A server without machines of its own: World and App over HTTP, told what to do on stdin.
 
 Prints a line of JSON when it listens, and one in answer to each line of stdin:
-`sweep COUNT`, `commands FILE` (a bag is submitted), `facts`. It ends with its stdin.
+`sweep COUNT`, `commands FILE` (a bag is submitted), `policies COUNT BAGS` (so many bags of so many
+tasks, each with GridBot's five policies), `facts`. It ends with its stdin.
 """
 
 from __future__ import annotations
@@ -28,6 +29,18 @@ SWEEP = """
 command = ["true", "{{i}}"]
 [parameters]
 i = {{ from = 1, to = {count} }}
+"""
+POLICIES = """
+command = ["true", "{{i}}"]
+repeatable = true
+[parameters]
+i = {{ from = 1, to = {count} }}
+[policy]
+JobRequirements = '!Tail ? true : regexp("^host", Host.Name) && Host.ErrorRate < 0.1'
+Rank = '!Tail ? 1 : Host.JobsToday'
+ReplicationRequirements = 'NumberOfReplicas < 3 && Job.Replica1.Host.ErrorRate > 0.1'
+Concurrency = '2 * Host.NumCpus'
+Deadline = 'Concurrency * 2000'
 """
 
 
@@ -60,24 +73,31 @@ class Serving:
 
     async def _obey(self, word: str, rest: str) -> dict[str, Any]:
         if word == "sweep":
-            file = self._folder / "bag.toml"
-            file.write_text(SWEEP.format(count=rest))
-            await self._submit(load_bag_file(file))
+            await self._submit(self._read(SWEEP, rest))
+        elif word == "policies":
+            count, _, bags = rest.partition(" ")
+            await self._submit(self._read(POLICIES, count), int(bags or 1))
         elif word == "commands":
             await self._submit(load_commands_file(rest, self._folder))
         unsent = sum(bag.unsent for bag in self._world.state.bags.values())
         done = sum(bag.done.count for bag in self._world.state.bags.values())
         return {"commits": self._commits, "unsent": unsent, "done": done}
 
-    async def _submit(self, bag: Bag) -> None:
+    def _read(self, text: str, count: str) -> Bag:
+        file = self._folder / "bag.toml"
+        file.write_text(text.format(count=count))
+        return load_bag_file(file)
+
+    async def _submit(self, bag: Bag, times: int = 1) -> None:
         """As an embedded server does it."""
         self._submitted.append(bag)
-        number = self._world.store.next_bag()
+        await asyncio.gather(*(self._told(bag) for _ in range(times)))
+
+    def _told(self, bag: Bag) -> asyncio.Future[None]:
+        number = self._world.new_bag()
         spec, chunks = bag.encode()
         new = NewBag(number, bag.spec.name, spec, chunks)
-        self._world.tell(BagSubmitted(number, bag.terms()), new)
-        while number not in self._world.state.bags:
-            await asyncio.sleep(0.01)
+        return self._world.tell(BagSubmitted(number, bag.terms()), new)
 
 
 def say(facts: dict[str, Any]) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from tailrace.bag.tables import read_toml
 from tailrace.simulation.reading import read_scenario
@@ -40,3 +44,21 @@ def ends_us(made: Scenario, seed: int = 0) -> list[int]:
     world = World(made, seed)
     world.run()
     return list(world.records[0].done)
+
+
+class Failing(NamedTuple):
+    ends_us: list[int]  # of each task
+    lost: int  # attempts
+
+
+def failing(made: Scenario, lives_us: Sequence[Iterable[tuple[int, int]]]) -> Failing:
+    """Workers are up and down for the given times, in turn, and not for those of their laws."""
+    known = {}
+    for number, life in enumerate(lives_us):
+        up, down = zip(*life, strict=True)
+        known[f"failure/worker{number}/0/here"] = array("d", (us / 1e6 for us in up))
+        known[f"failure/worker{number}/0/away"] = array("d", (us / 1e6 for us in down))
+    world = World(replace(made, events=known), 0)
+    world.run()
+    record = world.records[0]
+    return Failing(list(record.done), record.restarts)
