@@ -16,15 +16,17 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# What an event passes through, in the scheduler and in the virtual world. Not here: strategies and
-# their bases, for a user's package may derive its own from them, and interpreted classes cannot
-# inherit from compiled ones; records, for mypyc drops what stands behind their base class
-# (`eq=False`). tests/test_compiling.py looks after both.
+# What an event passes through, in the scheduler and in the virtual world. A base that a user's
+# package may derive its own from is here only if it is marked (scheduler/deriving.py): interpreted
+# classes cannot inherit from other compiled ones. Not here: records, for mypyc drops what stands
+# behind their base class (`eq=False`). tests/test_compiling.py looks after both.
 HOT = {
     "scheduler": "admission bits blame brain bundling dispatch endings fleet fresh offers "
-    "openings requeue state timers",
+    "openings records replication/ntdmr replication/replication replication/requirements "
+    "replication/wqr requeue shares state tails timers",
     "knowledge": "runtimes",
-    "simulation": "attempts engine record single telling",
+    "simulation": "attempts engine flow machine network record single staged stream telling "
+    "workclock",
 }
 # With msgspec, since the compiler reads the types of what the modules import.
 NEEDED = ["mypy[mypyc]>=2.4", "msgspec>=0.18"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import pwd
@@ -89,17 +90,21 @@ class Database:
         self._process.wait(PATIENCE_S)
 
     def pause(self) -> None:
-        """It is there and says nothing: all its processes at once."""
-        self._signal_all(signal.SIGSTOP)
+        """It is there and says nothing: all its processes. The first one first, and the last to go
+        on: while it stands still, nobody buries those below."""
+        self._process.send_signal(signal.SIGSTOP)
+        self._signal_those_below(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        self._signal_all(signal.SIGCONT)
+        self._signal_those_below(signal.SIGCONT)
+        self._process.send_signal(signal.SIGCONT)
 
-    def _signal_all(self, number: int) -> None:
+    def _signal_those_below(self, number: int) -> None:
         first = self._process.pid
         below = Path(f"/proc/{first}/task/{first}/children").read_text().split()
-        for pid in (first, *map(int, below)):
-            os.kill(pid, number)
+        for pid in map(int, below):
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                os.kill(pid, number)
 
     def close(self) -> None:
         self.stop()

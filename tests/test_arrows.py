@@ -21,16 +21,27 @@ ARROWS = {
     "bag": (),
     "pools": (),
     "knowledge": ("bag", "pools"),
-    "scheduler": ("bag", "pools", "knowledge"),
+    "policy": ("bag",),
+    "scheduler": ("bag", "pools", "knowledge", "policy"),
     "report": ("bag",),
     "worker": (),
     "drivers": ("bag", "pools", "worker"),
-    "server": ("bag", "pools", "knowledge", "scheduler", "drivers", "worker", "report"),
-    "simulation": ("bag", "pools", "knowledge", "scheduler"),
+    "server": ("bag", "pools", "knowledge", "policy", "scheduler", "drivers", "worker", "report"),
+    "simulation": ("bag", "pools", "knowledge", "policy", "scheduler"),
     "python": ("bag", "pools", "scheduler", "server", "report", "cli"),
-    "cli": ("bag", "pools", "knowledge", "scheduler", "server", "simulation", "report", "worker"),
+    "cli": (
+        "bag",
+        "pools",
+        "knowledge",
+        "policy",
+        "scheduler",
+        "server",
+        "simulation",
+        "report",
+        "worker",
+    ),
 }
-PURE = ("scheduler", "knowledge")
+PURE = ("scheduler", "knowledge", "policy")
 NO_CHANCE = ("time", "datetime", "random", "secrets", "os", "uuid", "threading", "socket")
 MOST_LINES = 500
 MODULES = sorted(HOUSE.rglob("*.py"))
@@ -78,6 +89,16 @@ def test_a_module_knows_only_the_rooms_it_may(path: Path) -> None:
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize("path", sorted((HOUSE / "server").glob("*/*.py")), ids=name_of)
+def test_nothing_within_the_server_knows_that_it_is_called_by_http(path: Path) -> None:
+    wrong = [
+        f"{name_of(path)}:{line} imports {name}: say it without HTTP, and let web/ translate"
+        for line, name in imports(path)
+        if name.startswith("tailrace.server.web.") and path.parent.name != "web"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 @pytest.mark.parametrize("path", sorted((HOUSE / "worker").rglob("*.py")), ids=name_of)
 def test_the_worker_needs_nothing_but_python(path: Path) -> None:
     wrong = [
@@ -93,7 +114,7 @@ def pure_modules() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", pure_modules(), ids=name_of)
-def test_scheduler_and_knowledge_know_no_clock_and_no_chance(path: Path) -> None:
+def test_scheduler_knowledge_and_policy_know_no_clock_and_no_chance(path: Path) -> None:
     wrong = [
         f"{name_of(path)}:{line} imports {name}: the same events must give the same decisions"
         for line, name in imports(path)
@@ -103,7 +124,7 @@ def test_scheduler_and_knowledge_know_no_clock_and_no_chance(path: Path) -> None
 
 
 @pytest.mark.parametrize("path", pure_modules(), ids=name_of)
-def test_scheduler_and_knowledge_make_no_sets(path: Path) -> None:
+def test_scheduler_knowledge_and_policy_make_no_sets(path: Path) -> None:
     """Their order differs from process to process; a dict with None for values keeps it."""
     wrong = [
         f"{name_of(path)}:{node.lineno} makes a set: use dict.fromkeys(…)"

@@ -10,8 +10,9 @@ from benchmarks.children.crowd import Group
 from benchmarks.crowded import Answers, Crowd
 from benchmarks.figure import Figure
 from benchmarks.machine import Machine
-from benchmarks.page import Results, page
+from benchmarks.page import NOTES, Results, page
 from benchmarks.served import Served
+from tests.docs.pages import ROOT
 
 THEN = Machine(2, "a processor", 8.0, "Linux", "3.11", "3.40", fsyncs_per_s=1234.0, load_before=0.5)
 NOW = msgspec.structs.replace(THEN, load_before=7.5)
@@ -45,3 +46,13 @@ def test_figures_of_scripts_not_run_stay_with_the_machine_of_then(tmp_path: Path
     _, work_call, clients, files = page(results).split("\n## ")
     assert "load average 0.5" in work_call and "load average 0.5" in files
     assert "load average 7.5" in clients and "2.5 ms (2 … 3)" in clients
+
+
+def test_the_page_says_which_form_of_the_virtual_world_a_bar_is_for() -> None:
+    (made,) = page(Results(NOW, [Figure("virtual_world", "events", "s", [1.0])])).split("\n## ")[1:]
+    published = (ROOT / "docs/reference/benchmarks.md").read_text().split("\n## ")
+    (shown,) = (part for part in published if part.startswith("virtual_world\n"))
+    for part in (made, shown):
+        before = part.split("\n| what |")[0]
+        assert before.endswith(NOTES["virtual_world"] + "\n")
+    assert "compiled" in before and "policies" in before

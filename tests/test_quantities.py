@@ -63,7 +63,7 @@ def test_sizes_are_read_as_people_write_them(written: str | int, size: int) -> N
     assert size_bytes(written) == size
 
 
-@pytest.mark.parametrize("written", ["", "big", "4 QiB", "-1 GiB", "GiB", "inf"])
+@pytest.mark.parametrize("written", ["", "big", "4 QiB", "-1 GiB", "GiB", "inf", "50 Mb", "4Gb"])
 def test_what_is_no_size_is_refused(written: str) -> None:
     with pytest.raises(ValueError):
         size_bytes(written)

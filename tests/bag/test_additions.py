@@ -10,12 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailrace.bag.additions import Addition, add
+from tailrace.bag.arrayids import read_array
 from tailrace.bag.bag import Bag
 from tailrace.bag.bagfile import bag_from_commands, bag_from_parallel, load_bag_file
+from tailrace.bag.batch import Batch
 from tailrace.bag.identity import basis
 from tailrace.bag.spans import both, size, spans_of, without
 from tailrace.bag.spec import BagSpec, FileRule
 from tailrace.bag.sweep import Axis
+from tailrace.bag.task import CannotBeMade
 from tailrace.bag.values import Listed, Range
 from tailrace.errors import BadInput
 
@@ -151,5 +154,49 @@ def test_values_of_words_are_added_as_words(tmp_path: Path) -> None:
 
 def test_a_bag_that_ends_with_a_command_of_its_own_is_not_added_to() -> None:
     bag = bag_of(seeds(1, 2), Listed("y", ("a",)), then="echo all")
-    with pytest.raises(BadInput, match="a command of its own"):
+    with pytest.raises(BadInput, match="a command of its own") as told:
         add(bag, Addition(((seeds(3, 4),),), some=True))
+    assert "`then` runs once more" in str(told.value.remedy)
+
+
+def array_of(text: str) -> Bag:
+    numbers = read_array(text)
+    spec = BagSpec(
+        "job", "/", command=("job.sh",), syntax="batch", axes=((numbers.column,),),
+        batch=Batch("job.sh", "", "/", array=True), most_running=numbers.most_running,
+    )  # fmt: skip
+    return Bag(spec, lambda k: b"", 7)
+
+
+PARTS = st.sampled_from(
+    ["1-4", "0-12:4", "2,4,6", "5-8", "9", "4-20:8", "3,7-9", "8-16:4", "20-30"]
+)
+
+
+@given(st.lists(PARTS, min_size=2, max_size=5))
+def test_an_array_that_was_added_to_is_one_of_all_its_numbers(parts: list[str]) -> None:
+    """What the newest are told of the whole of it is what they are told in one handed in so."""
+    bag = array_of(f"{parts[0]}%3")
+    for part in parts[1:]:
+        bag = add(bag, Addition(array_of(part).spec.axes, syntax="batch")).bag
+    whole = read_array(",".join(parts))
+    numbers = [bag.params(index)["array"] for index in range(bag.count)]
+    assert sorted(numbers) == [whole.column.reader()(at) for at in range(whole.size)]
+    assert bag.spec.most_running == 3
+    if bag.spec.blocks:
+        env = bag.task(bag.count - 1).env
+        told = [int(env[f"SLURM_ARRAY_TASK_{name}"]) for name in ("MIN", "MAX", "STEP", "COUNT")]
+        assert told == [whole.least, whole.most, whole.step, whole.size]
+    if bag.count > 1:
+        jobs = {bag.task(index).env["SLURM_JOB_ID"] for index in range(bag.count)}
+        assert len(jobs) == bag.count
+
+
+def test_an_array_has_no_more_tasks_than_there_are_job_ids() -> None:
+    with pytest.raises(BadInput, match="more than 10,000,000 tasks"):
+        add(array_of("1-10000000"), Addition(array_of("10000001").spec.axes, syntax="batch"))
+
+
+def test_what_is_no_number_is_not_added_to_an_array() -> None:
+    with pytest.raises(CannotBeMade, match="invalid literal"):
+        add(array_of("1-4"), Addition(((Listed("array", ("x",)),),), syntax="batch"))

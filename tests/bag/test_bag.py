@@ -318,7 +318,8 @@ def test_every_option_of_the_file_of_init_is_valid(tmp_path: Path) -> None:
 
 KEYS = {
     *("name", "command", "parameters", "zip", "csv", "repeat", "unused", "env", "needs", "limits"),
-    *("then", "secrets", "setup"),
+    *("then", "secrets", "setup", "priority", "weight", "tasks_per_host", "max_attempts", "hosts"),
+    "policy",
     *(
         "matching",
         "replication",
@@ -337,7 +338,7 @@ KEYS = {
         "deadline",
         "timeout",
         "max_failures",
-        "most_running",
+        "max_running",
         "repeatable",
         "pools",
         "keep_output",

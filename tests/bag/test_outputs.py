@@ -31,6 +31,10 @@ COMMAND = 'command = "x {a} {b}"\n'
         "{index}/{a}",
         "{a:05d}/{b:04d}",
         "{bag}/{a}.{b}",
+        "{a}-{b}{a}",
+        "{a}{b}-{a}",
+        "{b}{a}/{b}.csv",
+        "x{a}{b}_{b}-{a}y",
     ],
 )
 def test_ten_million_targets_are_told_apart_without_making_them(
@@ -131,6 +135,29 @@ def test_an_output_that_meets_another_of_another_task_is_refused(refuse: Refuse)
 def test_no_value_leads_out_of_the_folder(refuse: Refuse, value: str) -> None:
     text = f'command = "x {{a}}"\noutputs = ["{{a}}"]\n[parameters]\na = ["{value}", "b"]\n'
     assert "outside the bag's folder" in refuse(text).message
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        'outputs = {{"out" = "r/{long}"}}',
+        'outputs = {{"{long}" = "{{a}}"}}',
+        'outputs = ["r/{part}/{{a}}{{a}}/x"]',
+        'inputs = {{"{long}" = "bag.toml"}}',
+        'outputs = ["{deep}/{{a}}"]',
+    ],
+)
+def test_a_name_that_no_file_system_has_is_refused_with_its_place(
+    load: Load, refuse: Refuse, files: str
+) -> None:
+    """256 bytes, which may be 128 letters; one less is taken."""
+    names = {"long": "ü" * 128, "part": "p", "deep": "/".join(["d" * 99] * 41)}
+    head = 'command = "x {a}"\n' + files.format(**names)
+    found = refuse(f'{head}\n[parameters]\na = ["{"v" * 128}"]\n')
+    assert found.line == 2 and "more than 255 bytes" in found.remedy
+    names = {"long": "ü" * 127 + "x", "part": "p", "deep": "d" * 100}
+    head = 'command = "x {a}"\n' + files.format(**names)
+    assert load(f'{head}\n[parameters]\na = ["{"v" * 127}"]\n').count == 1
 
 
 def test_a_csv_tells_its_targets_apart(load: Load, refuse: Refuse) -> None:

@@ -203,6 +203,99 @@ def test_what_cannot_be_added_is_refused_with_a_reason(grown: Grown, case: str) 
     assert ask(finished, "status", "--json").json["bags"][0]["count"] == count
 
 
+JOB = """#!/bin/sh
+#SBATCH --array=1-4%2
+#SBATCH --output=square-%A-%a.log
+echo $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT up to $SLURM_ARRAY_TASK_MAX \
+ by $SLURM_ARRAY_TASK_STEP, $SLURM_ARRAY_JOB_ID $SLURM_JOB_ID
+"""
+
+
+def _printed(folder: Path) -> dict[int, str]:
+    """By the number that their names end with."""
+    found = folder.glob("square-1-*.log")
+    return {int(path.stem.rpartition("-")[2]): path.read_text() for path in found}
+
+
+def _line(place: int, index: int, whole: str) -> str:
+    return f"{place} of {whole}, 1 {10_000_000 + index}\n"
+
+
+def test_an_array_gets_the_numbers_that_it_has_not(tmp_path: Path) -> None:
+    (tmp_path / "job.sh").write_text(JOB)
+    assert tailrace(tmp_path, "run", "--quiet", "job.sh").code == 0
+    told = ask(tmp_path, "add", "1", "--array", "3-5,9")
+    assert "2 new tasks in bag 1 (job.sh), 2 were there already; it has 6 now" in told.out
+    assert "3 new tasks" in ask(tmp_path, "add", "1", "--array", "1-8").out
+    assert tailrace(tmp_path, "resume", "--quiet").code == 0
+    places = [1, 2, 3, 4, 5, 9, 6, 7, 8]
+    wholes = ["4 up to 4 by 1"] * 4 + ["6 up to 9 by 1"] * 2 + ["9 up to 9 by 1"] * 3
+    lines = [_line(one, at, wholes[at]) for at, one in enumerate(places)]
+    assert _printed(tmp_path) == dict(zip(places, lines, strict=True))
+    results = ask(tmp_path, "results", "--json").json
+    assert [one["params"]["array"] for one in results] == places
+    assert "identical" in ask(tmp_path, "replay").out
+    larger = tailrace(tmp_path, "run", "--array", "1-10", "job.sh").err
+    assert "9 of 10 tasks have results from bag 1; 1 to do" in larger
+
+
+OF_ARRAYS = {
+    "a limit": ("add 1 --array 5-8%2", "which stays as the bag has it"),
+    "no numbers": ("add 1 --array 8-5", "ends before it begins"),
+    "values": ("add 1 --set array=5", "add numbers with --array 5-8"),
+    "of no array": ("add 2 --array 5-8", "is of a batch script, not an array"),
+    "of parameters": ("add 3 --array 5-8", "add more values with `::: d e`"),
+    "a last command": ("add 4 bag.toml", "`then` runs once more"),
+}
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An array, a script without one, words, and a bag with a last command."""
+    folder = tmp_path_factory.mktemp("several")
+    (folder / "job.sh").write_text(JOB)
+    (folder / "one.sh").write_text("#!/bin/sh\n#SBATCH --mem=100M\ntrue\n")
+    (folder / "bag.toml").write_text(
+        'command = "true {x}"\nthen = "true"\n[parameters]\nx = [1, 2]\n'
+    )
+    for words in ("job.sh", "one.sh", "-- true ::: a", "bag.toml"):
+        assert tailrace(folder, "run", "--quiet", *words.split()).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("case", OF_ARRAYS)
+def test_what_an_array_cannot_get_or_be_given_is_refused(several: Path, case: str) -> None:
+    words, told = OF_ARRAYS[case]
+    answer = ask(several, *words.split())
+    assert answer.code == 2 and told in answer.err
+
+
+def test_what_is_said_in_place_of_adding_to_a_bag_with_a_last_command_holds(tmp_path: Path) -> None:
+    text = 'command = "echo {x} >> ran"\nthen = "cp ran all; echo >> last"\n[parameters]\nx = '
+    (tmp_path / "bag.toml").write_text(f"{text}[1, 2]\n")
+    assert tailrace(tmp_path, "run", "--quiet").code == 0
+    (tmp_path / "bag.toml").write_text(f"{text}[1, 2, 3]\n")
+    assert ask(tmp_path, "add", "1", "bag.toml").code == 2
+    assert "2 of 4 tasks have results from bag 1; 2 to do" in tailrace(tmp_path, "run").err
+    assert sorted((tmp_path / "all").read_text().split()) == ["1", "2", "3"]
+    assert (tmp_path / "last").read_text() == "\n\n", "once more"
+
+
+def test_an_array_at_a_server_gets_more_numbers_while_it_runs(tmp_path: Path) -> None:
+    wait = "touch begun; while test ! -e go; do sleep 0.05; done\n"
+    (tmp_path / "job.sh").write_text(JOB.replace("echo", f"{wait}echo"))
+    with serving(tmp_path, "--local", "-j", "2") as server:
+        ada = _join(server, tmp_path, "ada")
+        assert ask(tmp_path, "submit", "--server", ada, "-q", "job.sh").code == 0
+        wait_for((tmp_path / "begun").exists)
+        told = ask(tmp_path, "add", "1", "--server", ada, "--array", "4-6")
+        assert "2 new tasks in bag 1 (job.sh), 1 was there already" in told.out
+        (tmp_path / "go").touch()
+        wait_for(lambda: _state(tmp_path, ada)["succeeded"] == 6)
+    wholes = ["4 up to 4 by 1"] * 4 + ["6 up to 6 by 1"] * 2
+    assert _printed(tmp_path) == {at + 1: _line(at + 1, at, wholes[at]) for at in range(6)}
+
+
 def test_users_add_to_their_own_bags_at_a_server_alone(tmp_path: Path) -> None:
     with serving(tmp_path, "--local") as server:
         joins = {name: _join(server, tmp_path, name) for name in ("ada", "bob")}

@@ -263,3 +263,16 @@ def test_a_sweep_too_large_to_be_compared_is_not_begun_anew(tmp_path: Path) -> N
     told = tailrace(tmp_path, "run", "--quiet")
     assert told.code == 2 and "1,000,000,000 are too many to be compared" in told.err
     assert "`tailrace resume 1` goes on with it" in told.err
+
+
+def test_a_folder_that_all_tasks_have_as_input_counts_like_a_program(tmp_path: Path) -> None:
+    (tmp_path / "data/deep").mkdir(parents=True)
+    (tmp_path / "data/deep/a.txt").write_text("1\n")
+    text = 'command = "cat data/deep/* {n}"\ninputs = ["data", "1"]\n[parameters]\nn = [1]\n'
+    (tmp_path / "bag.toml").write_text(text)
+    (tmp_path / "1").touch()
+    assert run(tmp_path, "--quiet").code == 0
+    assert "1 of 1 task have results from bag 1" in run(tmp_path).err
+    (tmp_path / "data/deep/a.txt").write_text("2\n")
+    told = run(tmp_path)
+    assert told.code == 2 and "data has changed since bag 2 ran" in told.err

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import msgspec
 
-from tailrace.cli.here.live import line
+from tailrace.cli.here.live import PlainView, line
 from tailrace.cli.here.progress import Progress
 from tailrace.quantities import SECOND
 from tailrace.server.records.reading import FeedItem
@@ -32,3 +34,15 @@ def test_no_time_left_is_told_while_the_server_is_in_trouble() -> None:
         said = line(progress, now_s * SECOND)
         assert progress.trouble in said
         assert " left" not in said and "foreseen" not in said
+
+
+def test_a_log_has_each_note_once_when_it_comes() -> None:
+    progress, out = Progress("bag", 4, 0, 0, 0), io.StringIO()
+    view = PlainView(out)
+    for number in range(1, 9):
+        body = msgspec.json.encode({"why": f"reason {number}"})
+        progress.take(FeedItem(number, 0, "unmatched", msgspec.Raw(body)))
+        for _ in range(2):
+            view.update(progress, 0)
+    told = [f"tailrace: bag: no task is sent: reason {number}" for number in range(1, 9)]
+    assert out.getvalue().splitlines() == told

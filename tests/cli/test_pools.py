@@ -43,6 +43,7 @@ def test_terms_are_those_of_a_scenario(tmp_path: Path):
     assert spot.terms.billing == Billing(30_000, "USD", 60_000_000)
     assert owned.terms.billing == Billing(300_000, "USD", 15 * 60_000_000)
     assert (spot.capacity.cores, owned.capacity.cores) == (2, 1)
+    assert (spot.terms.capacity, owned.terms.capacity) == ({"cores": 2000}, {})
     assert spot.rehearsal and spot.rehearsal.notice_us == 30_000_000
     assert spot.rehearsal.speed(1) == 1.5
 
@@ -68,6 +69,13 @@ def test_a_lease_has_the_same_fate_whenever_it_is_asked_for(tmp_path: Path):
             "machines = 2",
             "unknown key pools.spot.machines",
             "a pool of this machine takes driver, max",
+        ),
+        ('owner = ""', "pools.spot.owner is one line", "leave it out"),
+        ("says = { HostRank = 'x' }", "HostRank, column 1: there is no attribute x", ""),
+        (
+            'owner = "ada"\ndriver = "command"\nstart = "a {name}"\nstop = "b {name}"\nlist = "c"',
+            "pools.spot.owner: real machines say it themselves",
+            "worker.conf",
         ),
         ('driver = "cloud"', "pools.spot.driver is 'cloud'", 'it may be "local"'),
         ('up = { law = "expo", mean = 3 }', "there is no law 'expo'", "exponential"),
@@ -99,6 +107,7 @@ list = "squeue -o %j"
     ("old", "new", "said", "remedy"),
     [
         ("{name} --wrap", "{nmae} --wrap", "there is no word {nmae}", "did you mean name?"),
+        ("{name} --wrap", "{name} --mem {memory} --wrap", "asks for {memory}", "memory = "),
         ("{run}", "'{run}'", "{run} stands in quotes", "without quotes around it"),
         ("stop =", "halt =", "unknown key pools.far.halt", "takes driver, max"),
         ('start = "sbatch -J {name} --wrap {run}"', 'start = ""', "start is missing", "--wrap"),

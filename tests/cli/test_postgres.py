@@ -72,3 +72,13 @@ def test_changes_without_a_server_reach_the_database(moved: Path) -> None:
     assert "ada" in ask(moved, "tokens").out
     assert ask(moved, "tokens", "revoke", "1").code == 0
     assert "revoked" in ask(moved, "tokens").out
+
+
+def test_a_backup_copies_what_lies_beside_a_database_and_names_what_copies_that(
+    moved: Path, tmp_path: Path
+) -> None:
+    told = ask(moved, "backup", str(tmp_path / "copy"))
+    assert told.code == 0 and "pg_dump --schema=" in told.out
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["store.url"]
+    (tmp_path / "copy").rename(tmp_path / ".tailrace")
+    assert ask(tmp_path, "status", "--json").json == ask(moved, "status", "--json").json

@@ -8,7 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Live, ask
+from tests.cli.conftest import Answer, Live, ask
+from tests.real.served import serving
 
 from tailrace.worker.joining import BadJoin, found
 
@@ -98,6 +99,20 @@ def test_a_token_is_not_made_when_its_file_cannot_be_written(tmp_path: Path) -> 
     assert "no token yet" in ask(tmp_path, "tokens", "--folder", "runs").out
 
 
+def test_a_name_is_a_users_or_an_admins_with_a_server_and_without(tmp_path: Path) -> None:
+    def add(*words: str) -> Answer:
+        return ask(tmp_path, "tokens", "add", *words)
+
+    with serving(tmp_path):
+        assert add("ada", "--user").code == 0
+        told = add("ada", "--admin")
+        assert told.code == 2 and "token 1 is of user ada" in told.err
+    told = add("ada", "--admin")
+    assert told.code == 2 and "tailrace tokens revoke 1" in told.err
+    assert ask(tmp_path, "tokens", "revoke", "1").code == 0
+    assert add("ada", "--admin").code == 0 and add("ada", "--user").code == 2
+
+
 def test_the_unit_starts_the_same_server(tmp_path: Path) -> None:
     folder = tmp_path / "50% of $HOME"
     folder.mkdir()
@@ -108,6 +123,8 @@ def test_the_unit_starts_the_same_server(tmp_path: Path) -> None:
     words = shlex.split(command)
     assert words[words.index("--folder") + 1] == str(folder / ".tailrace")
     assert words[words.index("--address") + 1] == "0.0.0.0" and "--local" in words
+    usual, most = map(int, unit["Service"]["LimitNOFILE"].split(":"))
+    assert usual == 1024 and most > 4096  # the tasks, and the server for itself
     assert not (folder / ".tailrace").exists()
 
 
@@ -118,18 +135,46 @@ def test_tokens_are_made_and_listed_without_a_server(tmp_path: Path) -> None:
     (told,) = json.loads(ask(tmp_path, "tokens", "--folder", folder, "list", "--json").out)
     assert (told["kind"], told["name"], told["state"]) == ("pool", "lab", "holds")
     refused = ask(tmp_path, "tokens", "--folder", folder, "add", "lab")
-    assert refused.code == 2 and "--user, --admin or --pool" in refused.err
+    assert refused.code == 2 and "--user, --admin, --pool and --metrics" in refused.err
     assert ask(tmp_path, "tokens", "--folder", folder, "revoke", "7").code == 2
+
+
+@pytest.mark.parametrize("words", [("add",), ("revoke",), ("list",), ()])
+def test_help_about_tokens_needs_no_server(tmp_path: Path, words: tuple[str, ...]) -> None:
+    told = ask(tmp_path, "tokens", *words, "--help")
+    assert told.code == 0 and "Usage" in told.out
+
+
+@pytest.mark.parametrize("words, why", [
+    (("--user", "--expires", "0"), "hold for no time"),
+    (("--user", "--expires", "0.2s"), "hold for no time"),
+    (("--pool", "--user"), "--user and --pool are given at once"),
+])  # fmt: skip
+def test_a_token_that_is_of_no_use_or_of_two_kinds_is_not_made(
+    tmp_path: Path, words: tuple[str, ...], why: str
+) -> None:
+    told = ask(tmp_path, "tokens", "--folder", "runs", "add", "ada", *words)
+    assert told.code == 2 and why in told.err
+    assert "no token yet" in ask(tmp_path, "tokens", "--folder", "runs").out
+
+
+def test_a_token_for_metrics_comes_as_prometheus_reads_it(live: Live) -> None:
+    told = ask(live.folder, "tokens", "add", "prometheus", "--metrics", "--write", "token")
+    assert told.code == 0 and "/metrics" in told.out
+    assert (live.folder / "token").read_text().strip().replace("-", "").replace("_", "").isalnum()
 
 
 def test_a_backup_is_the_whole_store_as_one_file(live: Live) -> None:
     """Taken while its run goes on, it can be read alone, and says the same."""
-    assert ask(live.folder, "backup", "copies/store.db").code == 2
+    assert ask(live.folder, "backup", "copies/.tailrace").code == 2
+    (live.folder / "copies").mkdir()
     runs = live.folder / "copies" / ".tailrace"
-    runs.mkdir(parents=True)
-    told = ask(live.folder, "backup", str(runs / "store.db"))
+    told = ask(live.folder, "backup", str(runs))
     assert told.code == 0 and told.out.startswith("1 bag in ")
     assert [path.name for path in runs.iterdir()] == ["store.db"]
+    assert runs.stat().st_mode & 0o777 == 0o700
     assert (runs / "store.db").stat().st_mode & 0o777 == 0o600
+    again = ask(live.folder, "backup", str(runs))
+    assert again.code == 2 and "is there already" in again.err
     (copy,) = ask(live.folder / "copies", "status", "--json").json["bags"]
     assert (copy["count"], copy["succeeded"], copy["state"]) == (5, 3, "interrupted")

@@ -50,6 +50,18 @@ def test_machines_and_links_are_tables_when_asked_for(grid: Path) -> None:
     assert leased[0].split()[2:4] == ["dear", "2"]
 
 
+def test_a_machine_that_was_never_there_has_no_shares_of_its_time(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(
+        "[pools.a]\nmachines = 2\n"
+        'arrivals = { process = "listed", times = [0, 300] }\n[bags.b]\nlengths = [100]\n'
+    )
+    words = ("simulate", "s.toml", "--seeds", "2")
+    here, never = ask(tmp_path, *words, "--json").json[0]["machines"]
+    assert (here["figures"]["availability"], never["figures"]["availability"]) == (1, None)
+    row = next(one for one in ask(tmp_path, *words, "--machines").out.splitlines() if "a-1" in one)
+    assert row.split()[3:6] == ["unknown"] * 3
+
+
 LIMITED = """
 progress = { every = "3m" }
 [sites.here]
@@ -164,3 +176,25 @@ def test_a_link_carried_what_travelled(tmp_path: Path) -> None:
     assert 10 / makespan <= link["figures"]["busy"] <= 15 / makespan + 1e-9
     row = ask(tmp_path, *words).out.splitlines()[-1].split()
     assert row[:4] == ["here", "lan", "local", "1"] and row[4] == "150"
+
+
+ALIKE = """
+[pools.a]
+machines = 1
+[pools.b]
+machines = 1
+[bags.two]
+lengths = [10, 10]
+trial = "2s"
+"""
+
+
+@pytest.mark.parametrize(("kinds", "makespan"), [(("x", "x"), 12), (("x", "y"), 10), ((), 10)])
+def test_a_trial_is_for_all_pools_of_a_kind(
+    tmp_path: Path, kinds: tuple[str, ...], makespan: int
+) -> None:
+    """The second machine waits until the first has tried, unless it is of another kind."""
+    (tmp_path / "alike.toml").write_text(ALIKE)
+    words = [f"--set=pools.{pool}.kind={kind}" for pool, kind in zip("ab", kinds, strict=False)]
+    told = ask(tmp_path, "simulate", "alike.toml", "--seeds", "1", "--json", *words).json[0]
+    assert told["figures"]["makespan_s"]["mean"] == makespan

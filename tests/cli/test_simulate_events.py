@@ -56,6 +56,8 @@ output = { law = "uniform", from = "1 MB", to = "20 MB" }
 checkpoint = { every = "5m", pause = "2s", size = "10 MB" }
 draw = "even"
 failing = { tasks = 0.05, attempts = 0.05, length = { law = "uniform", from = "1m", to = "9m" } }
+order = "shuffled"
+matching = "random"
 timeout = "2h"
 retries = { lost = 20, expired = 20 }
 """
@@ -115,7 +117,11 @@ def test_a_file_may_have_a_part_of_it_and_the_rest_is_drawn(grid: Path) -> None:
         ("speeed/spot,0,5", 2, "did you mean speed?"),
         ("speed/sopt,0,5", 2, "the pools are spot, dear"),
         ("speed/spot,0,0", 2, "never do anything"),
+        ("scheduler/seed,0,0.5", 2, "a seed is a whole number"),
+        ("bag/1/order,0,0.5", 2, "a seed is a whole number"),
         ("speed/spot", 2, "cells"),
+        ("arrivals/1,0,50\narrivals/1,1,50\narrivals/1,2,20", 4, "20, earlier than 50 before it"),
+        ("machines/spot,0,50\nspeed/spot,0,2\nmachines/spot,1,20", 4, "earlier than 50 before it"),
     ],
 )
 def test_a_bad_file_of_events_is_told_with_its_line(

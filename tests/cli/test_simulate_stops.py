@@ -73,7 +73,7 @@ length = "10m"
         ("pools.p.departs=64m", 130, 1, 7),
         ("pools.p.notice=6m", 140, 0, 7),  # the fifth is handed back, and no other is taken
         ("pools.p.notice=4m", 130, 0, 7),
-        ("pools.p.startup=20m", 140, 1, 7),  # the fifth begins in the last moment
+        ("pools.p.startup=20m", 140, 0, 6),  # in its last moment a machine is sent nothing
         ("pools.p.detection=deadline", None, 1, 6),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.cli.conftest import Live, ask, clean_environment, tailrace
 
+from tailrace.bag.policy import BagPolicy, Plain, Policy
 from tailrace.bag.tables import read_toml
 from tailrace.bag.terms import Growth, Limits, Retries, Strategy, Terms
 from tailrace.cli.virtual import whatif
@@ -26,6 +29,7 @@ from tailrace.quantities import price
 from tailrace.server.records.measuring import Lifetime, MeasuredPool, MeasuredRun
 from tailrace.server.records.occupancy import Held, Occupancy, occupancy
 from tailrace.server.records.paces import paces
+from tailrace.server.records.slopes import Ran, slopes
 from tailrace.simulation.laws import Constant, Empirical, Exponential, Law, Uniform
 from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario
@@ -34,6 +38,7 @@ from tailrace.simulation.scenario import Scenario
 def measured(terms: Terms, pool: Pool | None = None, **facts: Any) -> MeasuredRun:
     found: dict[str, Any] = {
         "machines": 0, "capacity": {"cores": 2000, "memory": 1 << 30}, "slots": 2, "slope": 1.0,
+        "kind": "Linux-x86_64", "speeds": [1.0],
         "slot": Occupancy(4000, 30_000), "startup_us": [200_000], "ending_us": [], "paces": [1.0],
         "lifetimes": [], "never_up_us": [], **facts,
     }  # fmt: skip
@@ -56,6 +61,14 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1
 AMOUNTS = st.dictionaries(st.sampled_from(("USD", "kWh", "SU")), st.integers(1, 10**12), max_size=2)
 TIMES = st.none() | st.integers(1, 10**12)
 STRATEGIES = st.sampled_from((Strategy("fcfs"), Strategy("random"), Strategy("minmax")))
+POLICIES = st.sampled_from(
+    (
+        None,
+        BagPolicy(Policy(rank="Host.Speed", concurrency='Host.Name == "a\\\\b" ? 1 : 2')),
+        BagPolicy(Policy(job_requirements="!Tail // so\n|| true"), Plain(priority=-2.5)),
+        BagPolicy(plain=Plain(priority=3, tasks_per_host=2, max_attempts=3)),
+    )
+)
 REPLICATION = st.sampled_from((None, Strategy("wqr", {"most": 3}), Strategy("wqr")))
 
 
@@ -73,10 +86,22 @@ REPLICATION = st.sampled_from((None, Strategy("wqr", {"most": 3}), Strategy("wqr
     round_us=st.sampled_from((0, 90 * SECOND_US)),
     limits=st.builds(Limits, st.none() | st.integers(1, 10**11)),
     cores=st.integers(1, 2000),
+    weight=st.sampled_from((1.0, 0.25, 7.0)),
+    policy=POLICIES,
+    tail=st.sampled_from(((None, False), (9, False), (9, True))),
+    losers_run_on=st.booleans(),
 )
 def test_the_terms_of_a_bag_come_back_as_they_were(
-    tmp_path_factory: pytest.TempPathFactory, name: str, count: int, cores: int, **rules: Any
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    count: int,
+    cores: int,
+    tail: tuple[int | None, bool],
+    **rules: Any,
 ) -> None:
+    rules["tail_below"], rules["tail_stays"] = tail
+    if rules["policy"] is not None and rules["policy"].replicates:
+        rules["replication"] = None  # both are refused
     growth = None
     if rules["limits"].time_us is not None:
         growth = Growth(1.5, {"time": 10**12}, ("time",))
@@ -113,7 +138,8 @@ def test_the_terms_of_a_pool_come_back_as_they_were(
     )
     found = read(measured(Terms(3), pool), tmp_path_factory.getbasetemp()).pools[0]
     free = Pool("", billing=Billing())
-    wanted = pool if billing.price else Pool(**{**_fields(pool), "billing": free.billing})
+    told: dict[str, Any] = {"silent_after_us": free.silent_after_us}  # of leases deaths are told
+    wanted = Pool(**_fields(pool) | told | ({} if billing.price else {"billing": free.billing}))
     assert found.terms == wanted
     assert found.startup.mean() == 0.2
     assert (found.cores, found.slots, found.type.offset) == (2, 2, Constant(0.004))
@@ -171,6 +197,38 @@ def test_what_scatters_is_drawn_and_a_slow_machine_is_itself(tmp_path: Path) -> 
     assert pool.type.spread.mean() == pytest.approx(2)
 
 
+def test_speeds_that_were_told_are_told_again(tmp_path: Path) -> None:
+    """What passed between tasks passed as it did: in a scenario, fast machines are quick at that,
+    too."""
+    slot = Occupancy(10_000, 0)
+    fast = read(measured(Terms(3), slot=slot, speeds=[2.0, 2.0], paces=[1.0, 1.0]), tmp_path)
+    assert fast.pools[0].speed == Constant(2.0) and fast.events is None
+    assert fast.pools[0].type.offset == Constant(0.02)
+    mixed = read(measured(Terms(3), speeds=[1.0, 4.0, 1.0], paces=[1.0] * 3), tmp_path)
+    assert mixed.events is not None and list(mixed.events["speed/local"]) == [1, 4, 1]
+    assert mixed.pools[0].speed.mean() == pytest.approx(2) and mixed.pools[0].type.offset.mean()
+
+
+NAPS = """
+command = '''sleep "$(awk 'BEGIN {{ print {s} / ENVIRON["TAILRACE_SPEED"] }}')"'''
+[parameters]
+s = [0.8, 0.8, 0.8, 0.8, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2]
+"""
+SLOW_AND_FAST = "[pools.slow]\ncores = 1\n[pools.fast]\ncores = 1\nspeed = 2\n"
+
+
+def test_pools_of_one_machine_are_of_one_kind_and_keep_their_speeds(tmp_path: Path) -> None:
+    """Long tasks come first, and most go to whoever is there first: that is no slope."""
+    (tmp_path / "bag.toml").write_text(NAPS)
+    (tmp_path / "pools.toml").write_text(SLOW_AND_FAST)
+    assert tailrace(tmp_path, "run", "--quiet").code == 0
+    assert ask(tmp_path, "simulate", ".", "--as-scenario", "made.toml").code == 0
+    pools = read_toml((tmp_path / "made.toml").read_text(), "made.toml")["pools"]
+    assert {name: pool.get("speed", 1) for name, pool in pools.items()} == {"slow": 1, "fast": 2}
+    assert len({pool["kind"] for pool in pools.values()}) == 1
+    assert not any("slope" in pool for pool in pools.values())
+
+
 TIMES_AT = {"a": [100, 120, 90, 110, 130, 80] * 5, "b": [90, 110, 100, 120, 80] * 6}
 
 
@@ -182,6 +240,46 @@ def test_only_a_machine_that_is_clearly_slower_is_taken_for_slow() -> None:
     slow = paces({**TIMES_AT, "c": [400, 480, 360, 440, 520, 320]})
     assert slow["c"] == pytest.approx(4.1, rel=0.1) and slow["a"] == 1.0
     assert paces({}) == {} and paces({"a": [5] * 9}) == {"a": 1.0}
+
+
+def sent_in_turn(lengths: list[float], pools: str, told: dict[str, float], really: float) -> Any:
+    """Slopes of pool f beside s, whose machines tell this speed, and f's are really as fast."""
+    ran = []
+    for length, pool in zip(lengths, itertools.cycle(pools)):
+        took_us = round(length * SECOND_US / (really if pool == "f" else 1))
+        ran.append(Ran(pool, told.get(pool, 1.0), took_us))
+    return slopes(ran)
+
+
+SORTED = [8 - n / 10 for n in range(72)]
+
+
+def test_a_pool_that_had_the_long_tasks_is_not_slow() -> None:
+    """The slow one has the first half of a sorted bag mostly, the fast one the second: the means
+    say more than twice the truth."""
+    turns = "sssf" * 9 + "fffs" * 9
+    assert sent_in_turn(SORTED, turns, {"f": 2.0}, 2.0) == {"s": 1.0, "f": 1.0}
+    unknown = sent_in_turn(SORTED, turns, {}, 2.0)
+    assert unknown["s"] / unknown["f"] == pytest.approx(2, rel=0.05)
+
+
+def test_a_speed_that_tasks_do_not_heed_is_found_out() -> None:
+    told = sent_in_turn([1.0, 1.1, 0.9, 1.05] * 10, "sff", {"f": 2.0}, 1.0)
+    assert told["f"] / told["s"] == pytest.approx(2, rel=0.05)
+
+
+@pytest.mark.parametrize("told", [{}, {"f": 3.0}])
+def test_what_chance_may_have_brought_makes_no_slope(told: dict[str, float]) -> None:
+    really = told.get("f", 1.0)
+    chance = Random(5)
+    found = [
+        sent_in_turn([chance.lognormvariate(0, 1) for _ in range(60)], "fs", told, really)
+        for _ in range(200)
+    ]
+    ratios = sorted(one["s"] / one["f"] for one in found)
+    assert ratios.count(1.0) > (190 if told else 110) and ratios[100] == 1.0
+    assert sent_in_turn([1.0, 2.0, 4.0, 8.0] * 2, "ssssffff", {}, 1.0) == {"s": 1.0, "f": 1.0}
+    assert slopes([]) == {}
 
 
 @given(st.integers(1, 4), st.integers(0, 50_000), st.data())
@@ -258,6 +356,27 @@ def test_runs_that_tell_nothing(tmp_path: Path, swept: Path) -> None:
     assert told.code == 2 and "nothing was measured" in told.err
 
 
+@pytest.mark.parametrize(
+    "more", [(), ("--until", "1s"), ("--as-scenario", "made.toml")], ids=["run", "until", "write"]
+)
+def test_a_folder_that_is_named_stands_for_itself_alone(
+    swept: Path, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """Only without a name is the run of a folder above meant."""
+    shutil.copytree(swept, tmp_path / "copy")
+    below = tmp_path / "copy" / "below"
+    below.mkdir()
+    for named, where in ((".", below), ("below", tmp_path / "copy")):
+        told = ask(where, "simulate", named, *more)
+        assert told.code == 2 and f"{named}: nothing was run in this folder" in told.err
+        assert "without a name, the nearest above" in told.err
+    for words in ((), ("..",), ("../.tailrace",)):
+        told = ask(below, "simulate", *words, *(more or ("--seeds", "1", "-j", "1")))
+        assert told.code == 0, told.err
+        for made in below.iterdir():
+            made.unlink()
+
+
 def test_a_run_that_has_not_finished_says_so(halfway: Path, tmp_path: Path) -> None:
     shutil.copytree(halfway, tmp_path / "copy")
     told = ask(tmp_path / "copy", "simulate", "--seeds", "3")
@@ -290,10 +409,43 @@ def test_every_term_of_a_bag_is_written_or_known_to_be_left_out() -> None:
     """A new one must be thought of here."""
     written = {"count", "name", "needs", "retries", "timeout_us", "deadline_us", "budget",
                "max_failures", "most_running", "matching", "replication", "round_us", "trial_us",
-               "limits", "growth", "last"}  # fmt: skip
-    left_out = {"order_seed", "repeatable", "like_failures", "pools"}
+               "limits", "growth", "last", "policy", "weight", "tail_below",
+               "tail_stays", "losers_run_on"}  # fmt: skip
+    left_out = {"order_seed", "repeatable", "like_failures", "pools", "owner"}
     assert written | left_out == set(Terms.__struct_fields__)
 
 
 def test_names_that_no_key_can_hold() -> None:
     assert key_of("sweep-2") == "sweep-2" and key_of("a.b") == "bag" == key_of("ä")
+
+
+def beside(recorded: float, simulated: list[float]) -> whatif.Compared:
+    run = whatif.Recorded(1, {"makespan_s": recorded}, [])
+    return whatif.compare(run, [{"makespan_s": one} for one in simulated])["makespan_s"]
+
+
+def test_the_median_of_an_even_number_is_between_the_two_in_the_middle() -> None:
+    assert beside(1, [4, 1, 3, 2]).median == 2.5
+    assert beside(1, [3, 1, 2]).median == 2
+
+
+@pytest.mark.parametrize("runs", [1, 2, 20, 38, 39, 40, 78, 79, 100, 1000])
+def test_one_more_run_lies_inside_as_often_as_it_is_said(runs: int) -> None:
+    """Of `runs + 1` of one kind, each may be the one more: none of them is told from the others."""
+    every = [math.sqrt(n) for n in range(runs + 1)]
+    inside = [beside(one, every[:n] + every[n + 1 :]).inside for n, one in enumerate(every)]
+    level = beside(0, every[1:]).level
+    assert sum(inside) == pytest.approx(level * (runs + 1))
+    least = 0.95 if runs >= 39 else (runs - 1) / (runs + 1)
+    assert least - 1e-9 <= level <= least + 2 / (runs + 1)
+
+
+def test_a_recorded_run_lies_among_a_hundred_and_a_scenario_takes_twenty(
+    swept: Path, tmp_path: Path
+) -> None:
+    (found,) = ask(swept, "simulate", ".", "--json").json
+    assert len(found["runs"]) == 100 and found["recorded"]["cost_USD"]["level"] > 0.95
+    assert "  95 % of runs  " in ask(swept, "simulate", ".").out
+    assert "  90 % of runs  " in ask(swept, "simulate", ".", "--seeds", "20").out
+    ask(swept, "simulate", ".", "--as-scenario", str(tmp_path / "s.toml"))
+    assert len(ask(tmp_path, "simulate", "s.toml", "--json").json[0]["runs"]) == 20

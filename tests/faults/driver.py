@@ -23,8 +23,7 @@ class Driver:
         self._server = server
         self._world = server.world
         self._pool = pool
-        self._life = server.life
-        self._last_call_made = False
+        self._life, self._loop = server.life, server.loop
 
     def start(self, lease: int, ends_us: int) -> None:
         bag = self._world.oracle.start_leaves(lease)
@@ -61,7 +60,6 @@ class Driver:
     def _make_call(self, what: str) -> None:
         if self._server.lives(self._life):
             self._server.step(f"the driver's {what}")
-        elif self._last_call_made:
+        elif not self._loop.call_left:
             raise Died(f"before the driver's {what}")
-        else:
-            self._last_call_made = True
+        self._loop.call_left = False

@@ -37,6 +37,7 @@ class Loop(asyncio.AbstractEventLoop):
         self._after_each = after_each
         self._closed = False
         self.news: list[Handle] | None = None  # of a thread's job, until it is over
+        self.call_left = False  # of that job: one call of a driver, should the process be dead
 
     # time
 

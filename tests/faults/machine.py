@@ -72,7 +72,7 @@ class Machine:
         engine.note(self.host, "boots, session", self.session, "spooled", list(self.spool))
         identity = {"host": self.host, "pool": self.pool, "lease": self.lease, "kind": self.kind}
         self.agent = self.world.parts.agent(
-            {**identity, "about": {}},
+            {**identity, "key": f"the key of {self.host}".ljust(32), "about": {}},
             self.capacity,
             self.session,
             list(self.spool.values()),

@@ -19,6 +19,7 @@ from tailrace.server.batch import Batch
 from tailrace.server.cycle import CannotCommit, Cycle
 from tailrace.server.desk import Desk
 from tailrace.server.files.porter import Porter
+from tailrace.server.pools.crew import Crew
 from tailrace.server.pools.leasing import Act
 from tailrace.server.pools.machine_room import MachineRoom
 from tailrace.worker.agent import Agent
@@ -191,12 +192,16 @@ def always_affordable(state: Any, bag: Any, lease: Any) -> bool:
 # machines, outputs, workers
 
 
-class Unwatched(MachineRoom):
+class LeavesStrays(Crew):
     """What runs without a lease is not stopped when it is found."""
 
-    def _settle(self, driver: Any, one: Any, ends: Any) -> None:
+    def _settle(self, one: Any, ends_us: int) -> None:
         if one.act is not Act.STOP:
-            super()._settle(driver, one, ends)
+            super()._settle(one, ends_us)
+
+
+class Unwatched(MachineRoom):
+    crew = LeavesStrays
 
 
 class LeavesOutputs(Porter):

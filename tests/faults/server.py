@@ -21,12 +21,13 @@ from tailrace.scheduler.events import AnyEvent, BagSubmitted
 from tailrace.server import world as product
 from tailrace.server.batch import New, NewBag
 from tailrace.server.enlarging import enlarge
+from tailrace.server.people.principals import OWNER
 from tailrace.server.protocol import WorkReply, decode_request
 
 from .driver import Driver
 from .loop import Loop
 from .tables import WatchedStore
-from .thread import Died, Thread
+from .thread import Died, Threads
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -45,6 +46,9 @@ class Clock:
 
     def now(self) -> int:
         return self._ahead + self._engine.now
+
+    def stepped_us(self) -> int:
+        return 0
 
 
 class Caller:
@@ -77,7 +81,7 @@ class Server:
         made_of = product.Parts(
             store=lambda place: WatchedStore(place, world, self.step),
             clock=lambda: Clock(world),  # type: ignore[arg-type, return-value]
-            thread=lambda name: Thread(self, name),
+            threads=lambda name, count=1: Threads(self, name, count),
             desk=parts.desk,
             cycle=parts.cycle,
             machines=parts.machines,
@@ -200,7 +204,7 @@ class Server:
         first = max(self.world.count_of(bag) - 2, 0)
         asked = Addition(((Range("i", str(first), "1", count + 2),),))
         try:
-            found = enlarge(self.product.store.link, bag, asked)
+            found = enlarge(self.product.store.link, bag, asked, OWNER)
         except BadInput:
             return  # it is cancelled
         self.world.engine.note("owner adds to", bag, found.told.added)

@@ -48,7 +48,7 @@ class Office:
 
     def call(self, seq, held=(), results=(), host="H1", session=1, lease=None):
         self.tickets += 1
-        request = WorkRequest(1, host, session, seq, "own", "x86", {"cores": 1000}, list(held),
+        request = WorkRequest(2, host, session, seq, "own", "x86", {"cores": 1000}, list(held),
                               list(results), 20.0, lease)  # fmt: skip
         self.desk.call(self.tickets, request, self.now)
         self.cycle()

@@ -47,7 +47,7 @@ def _steer(path: str, body: dict[str, Any]) -> None:
     drawn = sum(map(ord, repr(body)))
     if path == "/api/v1/work" and isinstance(body.get("wait_s"), int | float):
         body["wait_s"] = min(body["wait_s"], 0)
-        right = {"protocol": 1, "pool": "lab", "host": "h"}
+        right = {"protocol": 2, "pool": "lab", "host": "h"}
         body.update((name, value) for name, value in right.items() if name in body and drawn % 4)
     if path == "/api/v1/bags" and isinstance(body.get("spec"), dict):
         strange = sorted(body["spec"])[drawn % 5 :: 5] if drawn % 4 else body["spec"]

@@ -14,7 +14,8 @@ from tests.real.served import Server, serving
 HERS = "adas-0-secret"  # and no part of any sentence
 TASKS = 3
 WORK = {
-    "protocol": 1, "host": "h", "session": 1, "pool": "lab", "kind": "k", "held": [],
+    "protocol": 2, "key": "k" * 32,
+        "host": "h", "session": 1, "pool": "lab", "kind": "k", "held": [],
     "capacity": {"cores": 8000}, "wait_s": 0,
 }  # fmt: skip
 
@@ -28,9 +29,9 @@ class Stage(NamedTuple):
 
 
 @contextmanager
-def staged(folder: Path, kind: str) -> Iterator[Stage]:
-    """Bags 1 and 3 are ada's, 2 and 4 bob's; 1 and 2 have results."""
-    with serving(folder) as server:
+def staged(folder: Path, kind: str, *words: str) -> Iterator[Stage]:
+    """Bags 1 and 3 are ada's, 2 and 4 bob's; 1 and 2 have results. `words` are for `serve`."""
+    with serving(folder, *words) as server:
         for name in ("one", "two"):  # to be revoked
             server.token(name, "user")
         ada, bob = server.token("ada", "user"), server.token("bob", "user")

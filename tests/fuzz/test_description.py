@@ -1,5 +1,6 @@
 """Calls of every form that the server's own description allows, and many that it does not, made by
-schemathesis: answered as described, and nobody sees what is another's."""
+schemathesis: answered as described, and nobody sees what is another's. A few of them with every
+run of the tests, always the same; many with `make fuzz`."""
 
 from __future__ import annotations
 
@@ -10,18 +11,38 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.database import Database
 from tests.fuzz.stage import HERS, Stage, staged
 from tests.real.served import environment
 
-EXAMPLES = os.environ.get("TAILRACE_FUZZ_EXAMPLES", "20")
+AT_LENGTH = os.environ.get("TAILRACE_FUZZ_EXAMPLES", "")  # examples for each route: `make fuzz`
+EXAMPLES = AT_LENGTH or "2"
+# The corners of every schema are hundreds of calls, and minutes.
+PHASES = "coverage,fuzzing" if AT_LENGTH else "fuzzing"
 HERE = Path(__file__).parent
-WANTED = "it needs schemathesis: `make fuzz` installs it, and runs this"
+WANTED = "it needs schemathesis: pip install -c constraints.txt -e '.[dev]'"
 
 
-@pytest.mark.skipif(find_spec("schemathesis") is None, reason=WANTED)
-@pytest.mark.parametrize("kind", ["user", "pool", "admin"])
+pytestmark = pytest.mark.skipif(find_spec("schemathesis") is None, reason=WANTED)
+callers = pytest.mark.parametrize("kind", ["user", "pool", "admin"])
+
+
+@callers
 def test_every_call_is_answered_as_described(tmp_path: Path, kind: str) -> None:
-    with staged(tmp_path, kind) as stage:
+    _call_in_every_form(tmp_path, kind)
+
+
+@callers
+@pytest.mark.skipif(not AT_LENGTH, reason="`make fuzz` does it with both stores: some minutes")
+def test_so_it_is_with_the_store_in_postgresql(
+    tmp_path: Path, kind: str, database: Database
+) -> None:
+    """Which refuses what SQLite takes, such as a NUL in a text."""
+    _call_in_every_form(tmp_path, kind, "--store", database.url())
+
+
+def _call_in_every_form(tmp_path: Path, kind: str, *words: str) -> None:
+    with staged(tmp_path, kind, *words) as stage:
         done = _fuzzed(stage, tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         assert stage.server.end() == 0
@@ -33,7 +54,7 @@ def _fuzzed(stage: Stage, folder: Path) -> subprocess.CompletedProcess[str]:
     words = [
         "--config-file", str(HERE / "schemathesis.toml"), "run",
         f"{stage.url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {stage.token}",
-        "--phases", "coverage,fuzzing", "--max-examples", EXAMPLES, "--seed", "1",
+        "--phases", PHASES, "--max-examples", EXAMPLES, "--seed", "1",
         "--request-timeout", "60", "--continue-on-failure", "--no-color", "--warnings", "off",
     ]  # fmt: skip
     told = {

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 import tarfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 BUSYBOX = Path("/bin/busybox")
@@ -25,6 +27,20 @@ PROGRAMS = (
     "true",
 )
 IMAGE = "localhost/tiny:latest"
+# A runtime that makes no container while a file holds a text, but says that where engines look.
+RUNTIME = """#!/bin/sh
+for word; do
+  case "$before$word" in --log/*) log=$word ;; --log=*) log=${{word#--log=}} ;; esac
+  case "$word" in create) creates=yes ;; esac
+  before=$word
+done
+if test "$creates" -a -s {broken}; then
+  cat {broken} >&2
+  echo '{{"level": "error", "msg": "'"$(cat {broken})"'"}}' > "${{log:-/dev/null}}"
+  exit 1
+fi
+exec runc "$@"
+"""
 PATIENCE_S = 60
 
 
@@ -49,6 +65,10 @@ def _is_static() -> bool:
 class Engine:
     def __init__(self, kind: str, folder: Path) -> None:
         self.kind, self._folder = kind, folder
+        self._broken, self._runtime = folder / "broken", folder / "runtime"
+        self._broken.touch()
+        self._runtime.write_text(RUNTIME.format(broken=self._broken))
+        self._runtime.chmod(0o755)
         self.env = {"podman": self._podman, "docker": self._docker}[kind]()
         self._daemon: subprocess.Popen[bytes] | None = None
 
@@ -58,8 +78,9 @@ class Engine:
         hard = os.sysconf("SC_OPEN_MAX")
         (self._folder / "containers.conf").write_text(
             f'[containers]\ndefault_ulimits = ["nofile={hard}:{hard}", "nproc=32768:32768"]\n'
-            '[engine]\nruntime = "runc"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
+            '[engine]\nruntime = "ours"\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
             f'tmp_dir = "{self._folder}/tmp"\n'
+            f'[engine.runtimes]\nours = ["{self._runtime}"]\n'
         )
         (self._folder / "storage.conf").write_text(
             f'[storage]\ndriver = "vfs"\ngraphroot = "{self._folder}/images"\n'
@@ -79,6 +100,7 @@ class Engine:
             words = f"dockerd --host unix://{place}/socket --data-root {place}/data"
             words += f" --exec-root {place}/run --pidfile {place}/pid --storage-driver vfs"
             words += " --iptables=false --ip6tables=false --bridge=none"
+            words += f" --add-runtime ours={self._runtime} --default-runtime ours"
             with (place / "log").open("wb") as log:
                 self._daemon = subprocess.Popen(words.split(), stdout=log, stderr=log)
             self._wait()
@@ -110,6 +132,15 @@ class Engine:
         done = self._ask(*words)
         assert done.returncode == 0, (words, done.stderr)
         return done.stdout
+
+    @contextmanager
+    def broken(self, says: str) -> Iterator[None]:
+        """It cannot start any container meanwhile."""
+        self._broken.write_text(says)
+        try:
+            yield
+        finally:
+            self._broken.write_text("")
 
     def containers(self) -> list[str]:
         return self.say("ps", "--all", "--quiet").split()

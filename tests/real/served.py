@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 from tests.cli.conftest import ask
 
 from tailrace.server.tables.lock import Owner, alive
+from tailrace.worker.depot import KEY_HEADER
 from tailrace.worker.joining import Join, parse
 from tailrace.worker.pinned import connect
 from tailrace.worker.zipped import write
 
 PATIENCE_S = 60.0
+KEY = "k" * 32  # of every host that a test speaks for
 
 
 def environment(extra: dict[str, str]) -> dict[str, str]:
@@ -58,10 +60,14 @@ class Server(NamedTuple):
         assert found, done.err
         return parse(found[0])
 
-    def ask(self, join: Join, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def ask(
+        self, join: Join, method: str, path: str, body: Any = None, key: str = KEY
+    ) -> tuple[int, Any]:
+        """`key`: of the host that calls."""
         link = connect(join.url, join.fingerprint, PATIENCE_S)
         sent = None if body is None else json.dumps(body)
-        link.request(method, path, sent, {"Authorization": f"Bearer {join.token}"})
+        head = {"Authorization": f"Bearer {join.token}", KEY_HEADER: key}
+        link.request(method, path, sent, head)
         reply = link.getresponse()
         data = reply.read()
         link.close()

@@ -14,7 +14,7 @@ from tailrace.worker.pinned import connect
 
 CALLS = 40
 CALL = {
-    "protocol": 1, "host": "h", "session": 1, "seq": 1, "pool": "", "kind": "k",
+    "protocol": 2, "key": "k" * 32, "host": "h", "session": 1, "seq": 1, "pool": "", "kind": "k",
     "capacity": {}, "held": [], "results": [], "wait_s": 0,
 }  # fmt: skip
 

@@ -8,11 +8,14 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
+from tests.cli.conftest import ask
 from tests.real.served import serving, worker
 
 import tailrace
-from tailrace.errors import BadInput
+from tailrace.cli import place
+from tailrace.errors import BadInput, ServerError
 from tailrace.server.people.principals import Kind, Principal
+from tailrace.server.people.secretfile import keep
 from tailrace.server.records import reading
 from tailrace.server.records.reading import FeedItem
 from tailrace.server.submission import Submission, checked
@@ -110,3 +113,33 @@ def test_a_bag_of_calls_is_checked_when_it_is_handed_in(wrong: str) -> None:
     chunks = {"chunks": chunks[:1], "items": [chunks[0], b"\x91\x01"]}.get(wrong, chunks)
     with pytest.raises(BadInput, match=r"calls has|its items come|does not hold the items"):
         checked(Submission(spec, chunks), Principal(Kind.USER, "ada"))
+
+
+def test_calls_find_a_server_by_its_join_file_or_by_the_login_and_say_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    with serving(tmp_path, "--local", "--tls", "own") as server:
+        ada = server.token("ada", "user")
+        keep(away / "ada.join", ada.text())
+        with monkeypatch.context() as patched, pytest.raises(ServerError) as error:
+            patched.setenv("TAILRACE_TOKEN", ada.token)
+            tailrace.Executor(server=ada.url).submit(abs, -1).result(60)
+        assert "is not one that this machine knows" in str(error.value)
+        assert "tailrace login" in str(error.value.remedy) and "firewall" not in error.value.remedy
+        monkeypatch.chdir(away)
+        with tailrace.Executor(server="ada.join") as executor:
+            assert executor.submit(abs, -1).result(60) == 1
+        monkeypatch.setattr(place, "nearest", nowhere)  # the server's own folder is above
+        assert ask(away, "login", "ada.join", XDG_CONFIG_HOME=str(tmp_path / "config")).code == 0
+        with tailrace.Executor() as executor:
+            assert executor.submit(abs, -2).result(60) == 2
+        with tailrace.Executor(workers=1) as executor:
+            assert executor.submit(abs, -3).result(60) == 3
+        assert len(server.ask(ada, "GET", "/api/v1/bags")[1]) == 2
+
+
+def nowhere() -> Path:
+    raise BadInput("no folder is near")

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import ask
-from tests.real.served import Server, serving, wait_for, worker
+from tests.real.served import KEY, Server, serving, wait_for, worker
 
 from tailrace.bag.bagfile import load_bag_file
 from tailrace.cli.servers.packing import pack
 from tailrace.errors import BadInput
 from tailrace.worker.blobs import CHUNK, describe
+from tailrace.worker.depot import KEY_HEADER
 from tailrace.worker.joining import Join
 
 BAG = """
@@ -84,7 +85,9 @@ def test_files_travel_there_and_back_and_only_what_is_missing(tmp_path: Path) ->
             assert "1 fetched, 3 here already" in ada("fetch", "1", "--to", "back")
             assert "sent 0 B" in ada("submit")
             (away / "data/deep/big.bin").write_bytes(big[:CHUNK] + b"!" + big[CHUNK + 1 :])
-            assert "sent 1 MiB" in ada("submit")
+            changed = ask(away, "submit", TAILRACE_SERVER=join)
+            assert changed.code == 2 and "data has changed since bag 2 ran" in changed.err
+            assert "sent 0 B" in ada("submit", "--again")  # by then it was there
             ada("watch", "-q", "3")
             ada("fetch", "3")
             assert (away / "results/1.bin").read_bytes()[CHUNK : CHUNK + 1] == b"!"
@@ -156,7 +159,8 @@ def raw(server: Server, who: Join, method: str, path: str, data: bytes = b"") ->
     from tailrace.worker.pinned import connect
 
     link = connect(who.url, who.fingerprint, 60)
-    link.request(method, path, data, {"Authorization": f"Bearer {who.token}"})
+    head = {"Authorization": f"Bearer {who.token}", KEY_HEADER: KEY}
+    link.request(method, path, data, head)
     status: int = link.getresponse().status
     link.close()
     return status
@@ -252,9 +256,10 @@ class Worker:
     def work(self, results: list[dict[str, Any]]) -> Any:
         self._seq += 1
         call = {
-            "protocol": 1, "host": self._host, "session": 1, "seq": self._seq, "pool": "",
-            "kind": "k", "capacity": {"cores": 1000} if not results else {}, "held": self._held,
-            "results": results, "wait_s": 0 if results else 20,
+            "protocol": 2, "key": KEY, "host": self._host, "session": 1,
+            "seq": self._seq, "pool": "", "kind": "k", "held": self._held,
+            "capacity": {"cores": 1000} if not results else {}, "results": results,
+            "wait_s": 0 if results else 20,
         }  # fmt: skip
         status, told = self._server.ask(self._join, "POST", "/api/v1/work", call)
         assert status == 200, told

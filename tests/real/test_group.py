@@ -127,8 +127,13 @@ def machines_read_only_blobs_of_attempts_they_hold(group: Group, filed: dict[str
         blob = f"/api/v1/blobs/{sha256(secret).hexdigest()}"
         for pool, join in group.pools.items():
             theirs = pool == USERS[user]
-            status, body = group.server.ask(join, "GET", f"{blob}?attempt={attempt}")
+            kept = group.folder / pool / "files/key"
+            wait_for(kept.exists)  # it may not have called yet
+            key = kept.read_text().strip()
+            path = f"{blob}?attempt={attempt}"
+            status, body = group.server.ask(join, "GET", path, key=key)
             assert (status == 200) == theirs and (body == secret) == theirs
+            assert group.server.ask(join, "GET", path)[0] == 404, "another machine of that pool"
             assert group.server.ask(join, "GET", blob)[0] == 403
             assert group.server.ask(join, "GET", f"{blob}?attempt={attempt + 1000}")[0] == 404
         other = next(name for name in USERS if name != user)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 
@@ -20,13 +21,16 @@ case {x} in
   2) exit 125 ;;
   3) exec nosuch ;;
   4) exec tail -c 200m /dev/zero ;;
+  5) (tail -c 40m /dev/zero & pages=0
+      until test $pages -gt 10240; do sleep 0.1; read all pages rest < /proc/$!/statm; done
+      sleep 2; kill $!); exit 126 ;;
 esac'''
 outputs = {"out.txt" = {target = "made/{x}.txt", required = false}}
 then = "cat made/1.txt; pwd"
 retries = 0
 secrets = ["WORD"]
 [parameters]
-x = [1, 2, 3, 4]
+x = [1, 2, 3, 4, 5]
 [limits]
 memory = "64 MB"
 [env]
@@ -61,20 +65,28 @@ def test_a_task_has_its_folder_user_variables_and_exit_code(folder: Folder, engi
     folder.write("bag.toml", BAG + SETUP % engine.kind)
     ended = folder.tailrace("run", "--quiet", WORD="opensesame", **engine.env)
     assert ended.returncode == 1, ended.stderr
-    one, two, three, four, last = folder.results()
+    one, two, three, four, five, last = folder.results()
     assert (one["outcome"], one["value"]) == ("succeeded", {"told": 1})
     assert one["stdout"] == f"deep blue 0 {os.getuid()}\n"
-    assert [(each["outcome"], each["exit"]) for each in (two, three)] == [
-        ("task_failed", 125), ("task_failed", 127),
+    assert [(each["outcome"], each["exit"]) for each in (two, three, five)] == [
+        ("task_failed", 125), ("task_failed", 127), ("task_failed", 126),
     ]  # fmt: skip
     assert four["outcome"] == "over_limit"
     assert "of memory, its limit is 61.0 MiB" in folder.tailrace("logs", "3").stdout
+    assert 40 < _memory(folder.tailrace("explain", "4").stdout) < 61, "each process counts once"
     inside, of_bag = last["stdout"].splitlines()
     assert of_bag == str(folder.path) and inside != of_bag
     assert engine.containers() == []
     again = folder.tailrace("reproduce", "0", WORD="opensesame", **engine.env)
     assert (again.returncode, again.stdout) == (0, one["stdout"]), again.stderr
     assert engine.containers() == []
+
+
+def _memory(told: str) -> float:
+    """In MiB, as it is told of an attempt."""
+    found = re.search(r"ran [^,]+, ([\d.]+) MiB", told)
+    assert found, told
+    return float(found[1])
 
 
 def test_what_runs_inside_ends_with_its_task(folder: Folder, engine: Engine) -> None:
@@ -145,3 +157,30 @@ def test_an_engine_that_cannot_is_the_setups_failure(folder: Folder, engine: Eng
     assert ended.returncode == 5, ended.stderr
     assert "the setup of the bag failed: the image" in ended.stderr
     assert "no-such.tar is not on this machine" in ended.stderr
+    (folder.path / "bag.toml").write_text(BAG + SETUP % engine.kind)
+    with engine.broken("out of luck"):
+        ended = folder.tailrace("run", "--quiet", WORD="opensesame", **engine.env)
+    assert ended.returncode == 5, ended.stderr
+    assert "the setup of the bag failed: the image" in ended.stderr
+    assert "out of luck" in ended.stderr
+
+
+def test_an_engine_that_breaks_later_is_not_the_tasks_failure(
+    folder: Folder, engine: Engine
+) -> None:
+    """Although it ends with the number which means that the task's program is not there."""
+    says = "libseccomp.so: No such file or directory"
+    folder.write(
+        "bag.toml",
+        'command = "touch ready.{x}; until test -e go; do sleep 0.1; done"\n'
+        "retries = {host_failed = 0}\n[parameters]\nx = [1, 2]\n" + SETUP % engine.kind,
+    )
+    run = folder.start("run", "--quiet", "-j", "1", **engine.env)
+    folder.wait_for((folder.path / "ready.1").exists, PATIENCE_S)
+    with engine.broken(says):
+        (folder.path / "go").touch()
+        run.communicate()
+    assert folder.outcomes() == ["succeeded", "host_failed"]
+    told = folder.tailrace("logs", "1").stdout
+    assert "the container cannot be started here: " in told and says in told
+    assert engine.containers() == []

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.bag.policy import HostPolicy
+from tailrace.simulation.reading import load_scenario
+
 from .conftest import Folder
 
 THREE = """
@@ -82,6 +85,34 @@ def test_an_idle_machine_repeats_a_straggler_and_the_first_success_wins(folder: 
     assert replays(folder)
 
 
+def test_where_losers_run_on_the_straggler_comes_to_its_end(folder: Folder):
+    """The first attempt of task 0 ends when the second has won; task 2 keeps the bag open, and the
+    machines of the others are free to repeat these two."""
+    folder.write("tailrace.toml", THREE.replace("3", "4"))
+    folder.write("bag.toml", 'command = "sh work.sh {n}"\nrepeatable = true\n'
+                             "[parameters]\nn = [0, 1, 2, 3]\n[policy]\nlosers = 'run on'\n"
+                             "ReplicationRequirements = 'NumberOfReplicas < 2'\n")  # fmt: skip
+    folder.write("work.sh", """
+        until_there() { while [ ! -e "$1" ]; do sleep 0.1; done; }
+        if [ "$1" = 2 ]; then until_there end; fi
+        if [ "$1" = 0 ] && mkdir first; then until_there won; fi
+    """)  # fmt: skip
+    run = folder.start("run", "--quiet")
+    folder.wait_for((folder.path / "first").exists)
+    folder.wait_for(lambda: ("succeeded", 1) in ended(folder, 0))
+    folder.write("won", "")
+    folder.wait_for(lambda: ended(folder, 0) == [("succeeded", 0), ("succeeded", 1)])
+    folder.write("end", "")
+    run.communicate()
+    assert run.returncode == 0 and folder.outcomes() == ["succeeded"] * 4
+    assert "losers run on" in folder.tailrace("policy", "show").stdout
+    assert replays(folder)
+
+
+def ended(folder: Folder, task: int) -> list[tuple[str, int]]:
+    return [one[:2] for one in attempts(folder, task)]
+
+
 @pytest.mark.parametrize(
     ("more", "outcome", "why"),
     [("", "lost", "its machine failed"), ('notice = "0.5s"', "preempted", "taken away")],
@@ -150,3 +181,18 @@ def wanted(folder: Folder) -> list[dict]:
         return leases(folder)
     except sqlite3.OperationalError:  # the tables are not there yet
         return []
+
+
+def test_machines_that_are_played_have_the_owner_and_the_words_of_their_pool(
+    folder: Folder,
+) -> None:
+    owned = 'owner = "ada"\nsays = { HostRank = """1 +\n 2""", HostRequirements = "true" }\n'
+    folder.write("pools.toml", f"{THREE}{owned}")
+    assert folder.tailrace("run", "--quiet", "echo", ":::", "1").returncode == 0
+    told = json.loads(folder.tailrace("hosts", "--json").stdout)[0]
+    assert told["owner"] == "ada" and "benchmark" not in told
+    assert told["says"] == {"host_rank": "1 +\n    2", "host_requirements": "true"}
+    assert folder.tailrace("simulate", ".", "--as-scenario", "made.toml").returncode == 0
+    (pool,) = load_scenario(folder.path / "made.toml").pools
+    assert (pool.whose, pool.cpu) == ("ada", told["cpu"])
+    assert pool.says == HostPolicy("true", "1 +\n    2")

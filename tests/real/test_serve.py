@@ -56,7 +56,8 @@ def test_tokens_open_what_they_should_and_nothing_else(tmp_path: Path) -> None:
 
 def test_a_token_of_a_pool_speaks_for_no_machine_of_another(tmp_path: Path) -> None:
     call = {
-        "protocol": 1, "host": "h", "session": 1, "seq": 1, "pool": "", "kind": "k",
+        "protocol": 2, "key": "k" * 32,
+        "host": "h", "session": 1, "seq": 1, "pool": "", "kind": "k",
         "capacity": {}, "held": [], "results": [], "wait_s": 0,
     }  # fmt: skip
     with serving(tmp_path) as server:
@@ -195,7 +196,7 @@ def test_a_good_bag_from_another_make_of_client_runs(tmp_path: Path) -> None:
         ada = server.token("ada", "user")
         body = {"spec": spec, "chunks": ["kZGhNw=="]}
         status, told = server.ask(ada, "POST", "/api/v1/bags", body)
-        assert (status, told) == (200, {"bag": 1, "name": "b", "count": 1})
+        assert (status, told) == (200, {"bag": 1, "name": "b", "count": 1, "taken": 0})
         path, after = "/api/v1/bags/1", 0
         for _ in range(20):
             items = server.ask(ada, "GET", f"{path}/events?after={after}&wait=20")[1]
@@ -228,6 +229,16 @@ def test_the_description_names_every_route_and_nothing_it_does_not_explain(tmp_p
     page = (ROOT / "docs/reference/api.md").read_text()
     routes = {f"{m.upper()} {path}" for path, ways in told["paths"].items() for m in ways}
     assert routes == set(re.findall(r"^\| `([A-Z]+ [^`]+)`", page, re.MULTILINE))
+
+
+def test_a_machine_that_has_the_join_text_of_a_user_is_told_what_it_needs(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        ada = server.token("ada", "user")
+        with worker(tmp_path / "a", TAILRACE_JOIN=ada.text()) as refused:
+            assert refused.wait(60) == 2
+    (said,) = (tmp_path / "a" / "log").read_text().splitlines()
+    assert "ended: the server does not take this worker (403): its token is of user ada" in said
+    assert "`tailrace tokens add NAME --pool`" in said
 
 
 def test_a_join_text_says_what_it_says_again() -> None:

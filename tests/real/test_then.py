@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+from tests.cli.conftest import ask
 from tests.real.conftest import Folder, kill
+from tests.real.served import serving, worker
 
 BAG = """
 command = "echo {x} > out.txt; test {x} != 2"
@@ -38,3 +43,49 @@ def test_it_collects_once_though_everything_is_killed_while_it_runs(folder: Fold
     assert SAID in folder.tailrace("logs", "then").stdout
     again = folder.tailrace("reproduce", "then")
     assert (again.returncode, again.stdout) == (0, SAID)
+
+
+AWAY = """
+command = "test {x} != 2 && cp known/start.txt out.txt && echo {x} >> out.txt"
+then = "python3 collect.py {bag} > said.txt; cat said.txt"
+retries = 0
+inputs = ["known/start.txt"]
+outputs = {"out.txt" = "made/{x}.txt"}
+[parameters]
+x = [1, 2, 3]
+"""
+COLLECT = """
+import os, sys
+from pathlib import Path
+made = [file.read_text().split() for file in sorted(Path("made").iterdir())]
+Path("tables").mkdir()
+Path("tables/sums.csv").write_text("\\n".join(" ".join(words) for words in made))
+first = Path("known/start.txt").read_text().strip()
+print("of", sys.argv[1], first, "failed:", os.environ["TAILRACE_FAILED"])
+"""
+
+
+def test_where_files_travel_it_finds_them_and_what_it_leaves_comes_back(tmp_path: Path) -> None:
+    """`collect.py` is no input of any task: it goes along because `then` names it."""
+    away = tmp_path / "away"
+    (away / "known").mkdir(parents=True)
+    (away / "known/start.txt").write_text("begun\n")
+    (away / "made").mkdir()
+    (away / "made/1.txt").write_text("of an older run")  # a target: it stays here
+    (away / "said.txt").write_text("of an older run")  # what it writes itself: likewise
+    (away / "collect.py").write_text(COLLECT)
+    (away / "bag.toml").write_text(AWAY)
+    with serving(tmp_path) as server:
+        join = str(tmp_path / "ada.join")
+        assert ask(tmp_path, "tokens", "add", "ada", "--user", "--write", join).code == 0
+        lab = server.token("lab", "pool")
+        with worker(tmp_path / "w", TAILRACE_JOIN=lab.text()):
+            ended = ask(away, "run", "-q", "--server", join)
+            assert ended.code == 1, ended
+            told = ask(away, "results", "--json", TAILRACE_SERVER=join)
+    last = json.loads(told.out)[-1]
+    assert (last["task"], last["outcome"]) == (3, "succeeded")
+    assert last["stdout"] == "of bag begun failed: 1\n"
+    assert [one["path"] for one in last["outputs"]] == ["said.txt", "tables/sums.csv"]
+    assert (away / "tables/sums.csv").read_text() == "begun 1\nbegun 3"
+    assert (away / "said.txt").read_text() == last["stdout"]

@@ -18,7 +18,7 @@ from tests.server.spoken import WORK, spoken
 from tailrace.worker import update, zipped
 from tailrace.worker.joining import Join
 
-LINE = b"\nPROTOCOL = 1\n"
+LINE = b"\nPROTOCOL = 2\n"
 
 
 def _speaking(protocol: int) -> bytes:
@@ -61,14 +61,31 @@ def test_an_older_worker_goes_on_as_the_server_s_and_as_the_same_process(
         assert (tmp_path / "far/worker.pyz").read_bytes() == _speaking(0)
 
 
-@pytest.mark.parametrize("other", [2], indirect=True)
+@pytest.mark.parametrize("other", [1], indirect=True)
+def test_a_worker_from_before_keys_ends_what_it_has_and_comes_back_as_a_newer_one(
+    tmp_path: Path, other: None
+) -> None:
+    """It is given nothing new, and loses nothing."""
+    far = tmp_path / "far"
+    with serving(tmp_path) as server:
+        lab, root = server.token("lab", "pool"), server.token("root", "admin")
+        with worker(far, TAILRACE_JOIN=lab.text()):
+            wait_for(lambda: "going on as" in (far / "log").read_text())
+            done = ask(tmp_path, "submit", "-q", "--", "echo", "{}", ":::", "1")
+            assert done.code == 0, done.err
+            wait_for(lambda: server.ask(root, "GET", "/api/v1/bags/1")[1]["succeeded"] == 1)
+        (host,) = server.ask(root, "GET", "/api/v1/hosts")[1]
+        assert host["host"]["row"]["host"] == (far / "files/host").read_text().strip()
+
+
+@pytest.mark.parametrize("other", [3], indirect=True)
 def test_a_newer_worker_says_so_and_waits_for_its_server(tmp_path: Path, other: None) -> None:
     with serving(tmp_path) as server:
         lab = server.token("lab", "pool")
         with worker(tmp_path / "far", TAILRACE_JOIN=lab.text()) as far:
             log = tmp_path / "far/log"
             wait_for(lambda: "the server is older; trying again" in log.read_text())
-            assert "protocol 1, this worker 2" in log.read_text()
+            assert "protocol 2, this worker 3" in log.read_text()
             assert far.poll() is None
         assert list((tmp_path / "far").glob("worker-*")) == []
 
@@ -76,11 +93,11 @@ def test_a_newer_worker_says_so_and_waits_for_its_server(tmp_path: Path, other: 
 def test_a_call_of_another_version_is_told_so_even_if_it_cannot_be_read(tmp_path: Path) -> None:
     with spoken(tmp_path) as server:
         file = server.call("GET", "/worker.pyz")[1]
-        ours = {"protocol": 1, "worker": hashlib.sha256(file).hexdigest()}
+        ours = {"protocol": 2, "worker": hashlib.sha256(file).hexdigest()}
         for body in ({**WORK, "seq": 1, "protocol": 0}, {"protocol": 7, "something": "else"}):
             status, told = server.call("POST", "/api/v1/work", body)
             assert status == 409 and ours.items() <= told.items()
-        assert server.call("POST", "/api/v1/work", {"protocol": 1, "something": "else"})[0] == 400
+        assert server.call("POST", "/api/v1/work", {"protocol": 2, "something": "else"})[0] == 400
 
 
 def test_a_file_that_is_not_what_was_offered_is_not_put_in_place(

@@ -101,8 +101,9 @@ def test_machines_that_were_killed_are_known_to_have_died(base: Path) -> None:
 
 def test_slow_machines_and_slow_tasks_are_told_apart(base: Path) -> None:
     """One of three has a quarter of the speed; and one task takes as long as twenty others."""
-    slowed = whatif.measured(base / "straggling machine" / "1", None)
-    assert 2.5 <= max(slowed.pools[0].paces) / median(slowed.pools[0].paces) <= 5
+    (slowed,) = whatif.measured(base / "straggling machine" / "1", None).pools
+    slowness = [pace / speed for pace, speed in zip(slowed.paces, slowed.speeds, strict=True)]
+    assert 2.5 <= max(slowness) / median(slowness) <= 5
     straggling = whatif.measured(base / "straggling task" / "1", None)
     assert set(straggling.pools[0].paces) == {1.0}
     assert max(straggling.run_us.values()) == straggling.run_us[0]
@@ -111,5 +112,5 @@ def test_slow_machines_and_slow_tasks_are_told_apart(base: Path) -> None:
 def test_a_faster_pool_is_known_to_be_faster(base: Path) -> None:
     """Twice as fast; the start of each task takes as long on either, under load rather long."""
     run = whatif.measured(base / "unequal" / "1", None)
-    slopes = {one.terms.name: one.slope for one in run.pools}
-    assert slopes["slow"] > 1.4 * slopes["fast"]
+    slowness = {one.terms.name: one.slope / one.speeds[0] for one in run.pools}
+    assert slowness["slow"] > 1.4 * slowness["fast"]

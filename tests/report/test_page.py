@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from tailrace.bag.outcome import Outcome
 from tailrace.report.page import headline, page, write_report
+from tailrace.report.poolwork import works
 from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
+from tailrace.report.timeline import Timeline
 
 from .runs import S, a_run
 
@@ -144,6 +146,30 @@ def _attempt(host: str, index: int) -> AttemptRecord:
 def test_the_page_shows_cost_only_where_something_cost() -> None:
     assert "Cost over time" in page(a_run(20, price_micro=100))
     assert "Cost over time" not in page(a_run(20))
+
+
+def test_the_page_says_what_came_of_the_machines_of_each_pool() -> None:
+    run = a_run(400, 6, failing=0.1)
+    text = page(run)
+    assert "Machines of each pool" in text
+    assert "pool local (most 3)" in text and "pool spot (most 3)" in text
+    shown = re.sub(r"<[^>]*>", " ", text.partition("<h2>Pools</h2>")[2].partition("<h2>")[0])
+    for name in ("local", "spot"):
+        theirs = [one for one in run.attempts if one.pool == name]
+        lost = sum(one.outcome is Outcome.LOST for one in theirs)
+        assert lost and re.search(rf"{name}\s.*\b{lost} lost", shown), shown
+    assert "Machines of each pool" not in page(a_run(20, 1)), "one machine is no curve"
+
+
+def test_the_pools_of_a_bag_are_reckoned_from_its_own_attempts() -> None:
+    run = a_run(300, 2, 4, failing=0)
+    local, spot = works(Timeline(run))
+    assert (local.pool, spot.pool, local.finished + spot.finished) == ("local", "spot", 300)
+    assert local.most == spot.most == 1 and local.failures == {}
+    # Four slots of each are always busy, but for the end.
+    assert 3 < (local.dedicated_cores or 0) <= 4.1
+    first_us = min(one.sent_us for one in run.attempts if one.lease == run.leases[0].lease)
+    assert local.first_task_us == first_us - run.leases[0].wanted_us
 
 
 def test_failures_are_shown_with_their_text_and_example_tasks() -> None:

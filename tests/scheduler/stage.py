@@ -7,7 +7,9 @@ from array import array
 from collections.abc import Iterable
 from typing import Any
 
+from tailrace.bag.columns import Columns
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import BagPolicy
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.bits import Bits
@@ -29,6 +31,7 @@ from tailrace.scheduler.events import (
     OfferWithdrawn,
     Progress,
     Restarted,
+    Stopping,
     TasksArrived,
     Tick,
 )
@@ -68,18 +71,34 @@ class Stage:
     # bags
 
     def submit(self, count: int, *, permutation: bytes | None = None, arrived: int | None = None,
-               taken: Iterable[int] = (), **terms: Any) -> int:  # fmt: skip
+               taken: Iterable[int] = (), columns: Columns | None = None,
+               **terms: Any) -> int:  # fmt: skip
         """The results of those `taken` come from an earlier bag."""
         bag = max(self.tables.bags, default=0) + 1
         if permutation is not None:
             self.tables.permutations[bag] = permutation
+        self._keep(bag, columns)
         bits = Bits(count)
         for index in taken:
             bits.add(index)
             self.tables.results[bag, index] = (0, Outcome.SUCCEEDED)
         known = bytes(bits) if bits.count else None
-        self.tell(BagSubmitted(bag, Terms(count, **terms), permutation, arrived, known))
+        terms_ = Terms(count, **terms)
+        self.tell(BagSubmitted(bag, terms_, permutation, arrived, known, columns))
         return bag
+
+    def _keep(self, bag: int, columns: Columns | None) -> None:
+        """A server finds them again in the content of the bag."""
+        self.tables.columns.pop(bag, None)
+        if columns is not None:
+            self.tables.columns[bag] = columns
+
+    def set_policy(
+        self, bag: int, policy: BagPolicy | None, columns: Columns | None = None
+    ) -> list[Assign]:
+        self._keep(bag, columns)
+        event = BagChanged(bag, Change.POLICY, policy=policy, columns=columns)
+        return assigned(self.tell(event))
 
     def arrive(self, bag: int, arrived: int) -> list[Assign]:
         return assigned(self.tell(TasksArrived(bag, arrived)))
@@ -87,22 +106,33 @@ class Stage:
     def change(self, bag: int, change: Change, *tasks: int, why: str = "") -> list[AnyDecision]:
         return self.tell(BagChanged(bag, change, tasks, why))
 
-    def grow(self, bag: int, more: int, permutation: list[int] | None = None) -> list[Assign]:
+    def grow(
+        self,
+        bag: int,
+        more: int,
+        permutation: list[int] | None = None,
+        columns: Columns | None = None,
+    ) -> list[Assign]:
         before = self.tables.bags[bag].terms.count
         numbers = None if permutation is None else bytes(array("I", permutation))
         if permutation is not None:
             behind = array("I", [before + index for index in permutation])
             self.tables.permutations[bag] += bytes(behind)
-        event = BagChanged(bag, Change.GROW, more=More(before, more, numbers))
+        event = BagChanged(bag, Change.GROW, more=More(before, more, numbers, columns))
+        if columns is not None:
+            self._keep(bag, self.tables.columns[bag].joined(columns))
         return assigned(self.tell(event))
 
     # hosts
 
     def host(self, name: str, *, pool: str = "", kind: str = "linux", lease: int | None = None,
-             cores: int = 1, speed: float = 1.0, **more: int) -> None:  # fmt: skip
-        """It calls for the first time; `offer` asks for work."""
+             cores: int = 1, speed: float = 1.0, shared: int | None = None,
+             **more: int) -> None:  # fmt: skip
+        """It calls for the first time; `offer` asks for work. `shared`: cores that it has, where it
+        offers more."""
         capacity = {"cores": cores * 1000, **more}
-        seen = HostSeen(name, pool or self.pools[0].name, kind, capacity, lease, speed)
+        seen = HostSeen(name, pool or self.pools[0].name, kind, capacity, lease, speed,
+                        cores=None if shared is None else shared * 1000)  # fmt: skip
         self.capacity[name], self.seen[name] = capacity, seen
         self.tell(seen)
 
@@ -164,6 +194,10 @@ class Stage:
         self.scheduler.restore(rows, self.now)
         self.journal.append(Page(rows, self.now))
         self.tell(Restarted(7, pools if pools is not None else self.pools, grace_us))
+
+    def stop(self) -> None:
+        """In order; `restart` begins again."""
+        self.tell(Stopping())
 
     def back(self, *names: str) -> None:
         """The hosts call again after a restart, or after silence."""

@@ -6,22 +6,33 @@ from typing import Any
 
 import msgspec
 
+from tailrace.bag.columns import Columns
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler.decisions import AnyDecision, Assign, Close, Remember, Reopen, Settle
 from tailrace.scheduler.dispatch import FIRST
-from tailrace.scheduler.rows import AttemptRow, BagRow, HostRow, LeaseRow, Restored, TaskRow
+from tailrace.scheduler.rows import (
+    AttemptRow,
+    BagRow,
+    HostRow,
+    LeaseRow,
+    Restored,
+    TaskRow,
+    UseRow,
+)
 
 
 class Tables:
     def __init__(self) -> None:
         self.bags: dict[int, BagRow] = {}
         self.permutations: dict[int, bytes] = {}
+        self.columns: dict[int, Columns] = {}
         self.attempts: dict[int, AttemptRow] = {}
         self.outcomes: dict[int, Outcome] = {}
         self.results: dict[tuple[int, int], tuple[int, Outcome]] = {}
         self.troubles: dict[tuple[int, int], TaskRow] = {}
         self.hosts: dict[str, HostRow] = {}
         self.leases: dict[int, LeaseRow] = {}
+        self.uses: dict[tuple[int, str], UseRow] = {}
 
     def enter(self, decisions: list[AnyDecision], now: int) -> None:
         for decision in decisions:
@@ -58,6 +69,8 @@ class Tables:
             self.troubles[row.bag, row.index] = row
         elif isinstance(row, HostRow):
             self.hosts[row.host] = row
+        elif isinstance(row, UseRow):
+            self.uses[row.bag, row.owner] = row
         else:
             self.leases[row.lease] = row
 
@@ -76,6 +89,8 @@ class Tables:
             leases=[self.leases[lease] for lease in sorted(self.leases)],
             next_attempt=max(self.attempts, default=0) + 1,
             next_lease=max(self.leases, default=0) + 1,
+            uses=[self.uses[key] for key in sorted(self.uses)],
+            columns=dict(self.columns),  # a page of the journal keeps them
         )
 
     def _bits(self, bag: int, *, failed: bool) -> bytes:

@@ -132,13 +132,12 @@ class GrowingWalk(Walk):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.ways.append((6, self.grow))
+        self.ways.append((6, self.grow_one))
         self.stage.submit = partial(_without_last, self.stage.submit)  # type: ignore[method-assign]
 
-    def grow(self) -> None:
+    def grow_one(self) -> None:
         if self.stage.tables.bags:
-            bag = self.random.choice(sorted(self.stage.tables.bags))
-            self.stage.grow(bag, self.random.choice([1, 3, 20]))
+            self.grow(self.random.choice(sorted(self.stage.tables.bags)))
 
 
 def _without_last(submit: Callable[..., int], count: int, *, last: bool, **terms: Any) -> int:

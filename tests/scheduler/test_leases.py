@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Billing, Pool
@@ -35,6 +37,33 @@ def test_a_bag_leases_no_more_machines_than_it_has_tasks() -> None:
     stage = Stage(Pool("cloud", max=50))
     stage.submit(3)
     assert len(of(stage, Acquire)) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "needs", "leases"),
+    [
+        ({}, {"cores": 1000}, 8),  # nobody knows: one task each
+        ({"cores": 4000}, {"cores": 1000}, 2),
+        ({"cores": 4000}, {"cores": 2000}, 4),
+        ({"cores": 4000}, {"cores": 1000, "memory": 10**9}, 2),  # of memory nothing is said
+        ({"cores": 4000, "memory": 3 * 10**9}, {"cores": 1000, "memory": 10**9}, 3),
+        ({"memory": 10**9}, {"cores": 1000, "memory": 10**9}, 8),  # of cores nothing is said
+    ],
+)
+def test_before_any_machine_has_called_the_terms_say_how_many_tasks_one_runs(
+    said: dict[str, int], needs: dict[str, int], leases: int
+) -> None:
+    stage = Stage(replace(CLOUD, max=50, capacity=said))
+    stage.submit(8, needs=needs)
+    assert len(of(stage, Acquire)) == leases
+
+
+def test_what_a_machine_has_counts_for_more_than_what_was_said() -> None:
+    stage = Stage(replace(CLOUD, max=50, capacity={"cores": 4000}))
+    stage.submit(8, trial_us=0)
+    stage.host("m1", lease=1, cores=2)
+    stage.offer("m1")
+    assert len(of(stage, Acquire)) == 4
 
 
 def test_a_lease_is_starting_and_then_up_when_its_worker_calls() -> None:

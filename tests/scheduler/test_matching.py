@@ -15,11 +15,11 @@ from .stage import Stage, assigned
 SPEEDS = {"slow": 1.0, "fast": 4.0, "middling": 2.0}
 
 
-def _idle(*, cores: int = 1) -> Stage:
+def _idle(*, cores: int = 1, shared: int | None = None) -> Stage:
     """Three hosts that wait, the slowest first."""
     stage = Stage()
     for name, speed in SPEEDS.items():
-        stage.host(name, kind=name, speed=speed, cores=cores)
+        stage.host(name, kind=name, speed=speed, cores=cores, shared=shared)
         stage.offer(name)
     return stage
 
@@ -42,9 +42,40 @@ def test_fjbcr_takes_the_fastest_first() -> None:
 
 def test_a_shared_machine_is_as_fast_as_what_is_left_of_it() -> None:
     """4, then 4/2 beside 2, then 4/3 beside 2/2 and 1."""
-    hosts = [host for _, host in _sent(_idle(cores=8), 6, "fjbcr")]
+    hosts = [host for _, host in _sent(_idle(cores=8, shared=1), 6, "fjbcr")]
     assert hosts[:4] == ["fast", "fast", "middling", "fast"]
     assert Counter(hosts) == {"fast": 4, "middling": 1, "slow": 1}
+
+
+def test_a_machine_is_as_fast_as_ever_while_it_has_a_free_core() -> None:
+    """Two of 4, then 4·2/3 beside 2; then 4·2/4 on either, and the middling one holds nothing."""
+    hosts = [host for _, host in _sent(_idle(cores=8, shared=2), 4, "fjbcr")]
+    assert hosts == ["fast", "fast", "fast", "middling"]
+    assert Counter(host for _, host in _sent(_idle(cores=4), 9, "fjbcr")) == {
+        "fast": 4, "middling": 4, "slow": 1,
+    }  # fmt: skip
+
+
+def test_a_task_of_several_cores_counts_as_many_on_a_machine() -> None:
+    """Two of them would need four where there are three: 4 · 3/4 is less than 3.5."""
+    stage = Stage()
+    stage.host("shared", kind="shared", speed=4.0, cores=9, shared=3)
+    stage.host("alone", kind="alone", speed=3.5, cores=9)
+    for name in ("shared", "alone"):
+        stage.offer(name)
+    needs = {"cores": 2000}
+    stage.submit(5, matching=Strategy("fjbcr"), needs=needs, trial_us=0)
+    hosts = [one.host for one in assigned(stage.last)]
+    assert hosts == ["shared", "alone", "alone", "alone", "alone"]
+
+
+def test_of_machines_as_fast_the_one_that_holds_least_is_next() -> None:
+    stage = Stage()
+    for name in ("one", "other"):
+        stage.host(name, cores=4)
+        stage.offer(name)
+    hosts = [host for _, host in _sent(stage, 4, "fjbcr")]
+    assert hosts == ["one", "other", "one", "other"]
 
 
 def test_maxmax_and_minmax_are_fjbcr_in_another_order() -> None:
@@ -88,6 +119,66 @@ def test_in_rounds_nothing_is_sent_between_them() -> None:
     assert stage.offer("a") == []
     assert assigned(stage.wait(599)) == []
     assert [one.host for one in assigned(stage.wait(1))] == ["a"]
+
+
+def test_a_round_sees_what_comes_in_its_own_moment() -> None:
+    stage = Stage()
+    stage.host("a")
+    stage.submit(2, round_us=10_000_000, trial_us=0)
+    stage.now += 10_000_000
+    assert stage.offer("a") == [], "the moment is not over yet"
+    (first,) = assigned(stage.wait(0))
+    stage.now += 10_000_000
+    stage.succeed(first)
+    stage.offer("a")
+    assert [one.index for one in assigned(stage.wait(0))] == [1]
+
+
+def test_nobody_wakes_for_a_round_while_nothing_waits_and_the_next_is_in_phase() -> None:
+    stage = Stage()
+    stage.hosts("a", "b")
+    bag = stage.submit(3, arrived=2, round_us=10_000_000, trial_us=0)
+    assert stage.scheduler.next_wakeup() is None, "no host has room"
+    stage.offer("a")
+    assert stage.scheduler.next_wakeup() == 10_000_000
+    (first,) = assigned(stage.wait(10))
+    assert stage.scheduler.next_wakeup() is None, "no host has room for the second"
+    stage.wait(13)
+    stage.offer("b")
+    assert stage.scheduler.next_wakeup() == 30_000_000
+    (second,) = assigned(stage.wait(7))
+    stage.succeed(first)
+    stage.succeed(second)
+    stage.offer("a")
+    assert stage.scheduler.next_wakeup() is None, "nothing waits"
+    stage.wait(1003)
+    assert stage.arrive(bag, 3) == []
+    assert stage.scheduler.next_wakeup() == 1_040_000_000
+    assert [one.index for one in assigned(stage.wait(7))] == [2]
+
+
+def test_what_a_strategy_wants_again_asks_for_a_round() -> None:
+    stage = Stage()
+    stage.hosts("a", "b")
+    stage.submit(1, round_us=10_000_000, trial_us=0, repeatable=True, replication=Strategy("wqr"))
+    stage.offer("a")
+    (first,) = assigned(stage.wait(10))
+    stage.wait(1)
+    assert stage.offer("b") == []
+    assert stage.scheduler.next_wakeup() == 20_000_000
+    assert [(one.index, one.host) for one in assigned(stage.wait(9))] == [(first.index, "b")]
+    assert stage.scheduler.next_wakeup() is None
+
+
+def test_a_round_that_was_held_is_not_held_again_in_its_moment() -> None:
+    stage = Stage()
+    stage.hosts("a", "b")
+    stage.submit(2, round_us=10_000_000, trial_us=0)
+    stage.offer("a")
+    stage.wait(10)
+    assert stage.offer("b") == []
+    assert assigned(stage.wait(0)) == []
+    assert len(assigned(stage.wait(10))) == 1
 
 
 def test_rounds_go_on_at_their_times_after_a_restart() -> None:

@@ -88,7 +88,9 @@ def test_the_oldest_bag_is_served_first_and_the_next_gets_what_is_left() -> None
     stage = Stage()
     stage.host("a", cores=3)
     first, second = stage.submit(3), stage.submit(5)
-    for trial in stage.offer("a"):
+    trials = stage.offer("a")
+    stage.wait(10)
+    for trial in trials:
         stage.succeed(trial)
     sent = [(one.bag, one.index) for one in stage.offer("a")]
     assert sent == [(first, 1), (first, 2), (second, 1)]
@@ -189,11 +191,11 @@ def test_a_host_is_filled_but_never_overfilled() -> None:
 def test_bags_with_different_needs_share_a_host() -> None:
     stage = Stage()
     stage.host("a", cores=4, gpus=1000)
-    big = stage.submit(5, needs={"cores": 2000, "gpus": 1000})
-    small = stage.submit(5, needs={"cores": 1000})
-    for _ in range(2):  # each bag has its trial
-        for sent in stage.offer("a"):
-            stage.succeed(sent)
+    big = stage.submit(5, needs={"cores": 2000, "gpus": 1000}, weight=10.0)
+    small = stage.submit(9, needs={"cores": 1000})
+    for trial in stage.offer("a"):  # each bag has its own
+        stage.wait(10)
+        stage.succeed(trial)
     sent = stage.offer("a")
     assert [one.bag for one in sent] == [big, small, small]
     assert stage.offer("a") == []
@@ -302,7 +304,9 @@ def test_nothing_is_sent_ahead_to_a_host_with_several_bags() -> None:
     stage.host("a", cores=4)
     stage.submit(2)
     short = stage.submit(1000)
-    for trial in stage.offer("a"):
+    trials = stage.offer("a")
+    stage.wait(1)
+    for trial in trials:
         stage.succeed(trial, run_s=0.001)
     sent = stage.offer("a")
     assert [one.bag for one in sent] == [1, short, short, short]
@@ -320,7 +324,7 @@ def test_no_more_tasks_are_under_way_than_the_bag_allows() -> None:
     stage.succeed(trial)
     sent = stage.offer("a")
     assert len(sent) == 3 and stage.offer("b") == []
-    assert "most_running says no more" in stage.explain(f"bag {bag}")
+    assert "max_running says no more" in stage.explain(f"bag {bag}")
     stage.succeed(sent[0])
     (next_,) = assigned(stage.last)  # the open offer hears of it
     assert next_.host == "b"

@@ -273,6 +273,26 @@ def test_where_late_results_are_ignored_an_expired_one_is_dropped_and_counts_for
     assert stage.tables.results[bag, one.index] == (two.attempt, Outcome.SUCCEEDED)
 
 
+def test_a_result_in_the_very_moment_of_its_time_out_is_in_time() -> None:
+    pool = Pool("paper", max=0, late_results=Late.IGNORE)
+    stage, bag = ready(pool, count=1, timeout_us=5 * SECOND)
+    (one,) = stage.offer("a")
+    stage.offer("b")
+    stage.now += 5 * SECOND
+    stage.succeed(one)
+    assert stage.result(bag, one.index) is Outcome.SUCCEEDED
+    assert stage.wait(0) == []
+
+
+def test_a_result_after_that_moment_is_late_also_without_a_tick_between() -> None:
+    pool = Pool("paper", max=0, late_results=Late.IGNORE)
+    stage, bag = ready(pool, count=1, timeout_us=5 * SECOND, retries=Retries(expired=0))
+    (one,) = stage.offer("a")
+    stage.now += 5 * SECOND + 1
+    stage.succeed(one)
+    assert stage.result(bag, one.index) is Outcome.EXPIRED
+
+
 def test_a_pool_has_a_shortest_time_out() -> None:
     stage, _ = ready(Pool("far", max=0, min_timeout_us=60 * SECOND), timeout_us=SECOND)
     assert stage.offer("a")[0].timeout_us == 60 * SECOND

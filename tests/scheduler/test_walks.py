@@ -8,16 +8,37 @@ from typing import Any
 
 import pytest
 
+from tailrace.bag.columns import Columns
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import BagPolicy, Policy
 from tailrace.bag.terms import Growth, Limits, Retries, Strategy
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import Assign
-from tailrace.scheduler.events import Change
+from tailrace.scheduler.events import BagChanged, Change
 
 from .stage import GIB, SECOND, Stage, assigned
 from .test_machine import ENDS, NAMES, POOLS, durable, finish
 
 STEPS = 300
+POLICIES = [
+    Policy(rank="Tail ? 2 : Host.NumCpus", concurrency="Host.NumCpus"),
+    Policy(rank="3", deadline="Host.Running + 2"),
+    Policy(job_requirements="BOT.JobsRunning < 3", replication_requirements="Job.Attempts < 4"),
+    Policy(
+        job_requirements="NumberOfReplicas == 0 || !member(Host.Pool, Job.ReplicaPools)",
+        replication_requirements="NumberOfReplicas < 3 && Job.LastReplicaAge > 1",
+        concurrency="1 + Job.Failures",
+    ),
+]
+BY_PARAMETERS = [
+    Policy(job_requirements="Params.x < 2 || Host.NumCpus > 1", deadline="1 + 5 * Params.x"),
+    Policy(job_requirements="Params.x == BOT.JobsRunning % 4 || Host.NumCpus > 2"),
+    Policy(
+        job_requirements="Host.Running < 1 + Params.x || Job.Failures > 0",
+        replication_requirements="NumberOfReplicas < Params.x",
+    ),
+]
+VALUES = {"x": (0, 1, 2, 3)}
 MATCHING = ["fcfs", "fcfs", "random", "fjbcr"]
 
 
@@ -58,14 +79,30 @@ class Walk:
         count = r.randint(0, 60)
         last = count > 0 and r.random() < 0.4
         taken = [i for i in range(count - last) if r.random() < 0.5] if r.random() < 0.4 else []
+        policy = r.choice([None, BagPolicy(r.choice(POLICIES))])
+        columns = None
+        if not last and r.random() < 0.4:
+            policy, columns = self.by_parameters(count)
         self.stage.submit(
-            count, taken=taken, last=last, order_seed=r.choice([None, 3]),
+            count, taken=taken, last=last, columns=columns, order_seed=r.choice([None, 3]),
             timeout_us=r.choice([None, 4 * SECOND]), max_failures=r.choice([None, None, 5]),
             most_running=r.choice([None, None, 2]),
             retries=Retries(retries, retries, retries, retries, retries),
             like_failures=r.choice([5, 20]), pools=r.choice([(), ("home",), ("home", "spot")]),
             budget=r.choice([{}, {"USD": 900}]), matching=Strategy(r.choice(MATCHING)),
-            round_us=r.choice([0, 0, 0, 3 * SECOND]), **self.replication(), **terms)  # fmt: skip
+            round_us=r.choice([0, 0, 0, 3 * SECOND]), owner=r.choice(["ann", "bob"]),
+            weight=r.choice([1.0, 2.0]), policy=policy,
+            tail_below=r.choice([None, 5]), tail_stays=r.random() < 0.3,
+            losers_run_on=r.random() < 0.3,
+            **self.replication(), **terms)  # fmt: skip
+
+    def by_parameters(self, count: int) -> tuple[BagPolicy, Columns]:
+        policy = BagPolicy(self.random.choice(BY_PARAMETERS), params=VALUES)
+        return policy, self.columns(count)
+
+    def columns(self, count: int) -> Columns:
+        groups = bytes(self.random.randrange(4) for _ in range(count))
+        return Columns(("x",), tuple((x,) for x in VALUES["x"]), groups)
 
     def replication(self) -> dict[str, Any]:
         r, kind = self.random, self.random.choice(["", "", "wqr", "ntdmr"])
@@ -121,7 +158,24 @@ class Walk:
 
     def owner(self) -> None:
         change = self.random.choice([*Change, Change.RESUME, Change.RETRY])
-        self.stage.change(self.random.randint(1, 4), change, *range(self.random.randint(0, 60)))
+        bag, tasks = self.random.randint(1, 4), range(self.random.randint(0, 60))
+        if change in (Change.POLICY, Change.GROW) and bag in self.stage.tables.bags:
+            self.policy(bag) if change is Change.POLICY else self.grow(bag)
+        else:
+            self.stage.tell(BagChanged(bag, change, tuple(tasks)))
+
+    def policy(self, bag: int) -> None:
+        terms = self.stage.tables.bags[bag].terms
+        if terms.last or self.random.random() < 0.5:
+            self.stage.set_policy(bag, BagPolicy(self.random.choice(POLICIES)))
+        else:
+            self.stage.set_policy(bag, *self.by_parameters(terms.count))
+
+    def grow(self, bag: int) -> None:
+        held, more = self.stage.tables.columns.get(bag), self.random.randint(1, 9)
+        if held is None or self.stage.scheduler.state.bags[bag].may_grow(len(held.groups), ("x",)):
+            columns = None if held is None else self.columns(more)
+            self.stage.grow(bag, more, columns=columns)
 
     def lease_gone(self) -> None:
         self.stage.gone(self.random.randint(1, max(self.stage.tables.leases, default=1)))

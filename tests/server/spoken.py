@@ -10,22 +10,37 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.pools.terms import Pool
+from tailrace.scheduler.events import LeaseChanged, LeaseState
+from tailrace.server.clock import Clock
 from tailrace.server.web.app import App
-from tailrace.server.world import World
+from tailrace.server.world import Parts, World
 
 OWNER = "secret"
+KEY = "k" * 32  # of every host, where a test tells them not apart
 WORK = {
-    "protocol": 1, "host": "h", "session": 1, "pool": "lab", "kind": "k", "held": [],
+    "protocol": 2, "key": KEY, "host": "h", "session": 1, "pool": "lab", "kind": "k", "held": [],
     "capacity": {"cores": 1000}, "results": [], "wait_s": 0,
 }  # fmt: skip
 SPEC = {"name": "b", "folder": "/tmp", "command": "true", "axes": []}
 
 
+class Ahead(Clock):
+    """Of the real one, by so much."""
+
+    ahead_us = 0
+
+    def now(self) -> int:
+        return super().now() + self.ahead_us
+
+
 class Spoken:
-    def __init__(self, folder: Path, store: str = "") -> None:
+    def __init__(
+        self, folder: Path, store: str = "", quota: int | None = None, parts: Parts | None = None
+    ) -> None:
         self.loop = asyncio.new_event_loop()
-        self.world = World(folder / ".tailrace", (Pool("lab"),), check=True, store=store)
-        self.app = App(self.world, OWNER)
+        runs, pools = folder / ".tailrace", (Pool("lab"),)
+        self.world = World(runs, pools, check=True, store=store, parts=parts)
+        self.app = App(self.world, OWNER, quota=quota)
         self._seq = 0
         self.head: dict[bytes, bytes] = {}  # of the newest answer
         self.loop.run_until_complete(self._begin())
@@ -58,6 +73,7 @@ class Spoken:
 
         path, _, query = path.partition("?")
         headers = [(b"authorization", f"Bearer {token}".encode())]
+        more = {"tailrace_host_key": KEY, **more}
         headers += [(name.replace("_", "-").encode(), more[name].encode()) for name in more]
         scope = {"type": "http", "method": method, "path": path, "headers": headers,
                  "query_string": query.encode()}  # fmt: skip
@@ -84,9 +100,21 @@ class Spoken:
         self.loop.close()
 
 
+def end_leases(server: Spoken) -> None:
+    """No driver does it here."""
+
+    async def end() -> None:
+        for lease in list(server.world.state.leases):
+            await server.world.tell(LeaseChanged(lease, LeaseState.GONE))
+
+    server.loop.run_until_complete(end())
+
+
 @contextmanager
-def spoken(folder: Path, store: str = "") -> Iterator[Spoken]:
-    made = Spoken(folder, store)
+def spoken(
+    folder: Path, store: str = "", quota: int | None = None, parts: Parts | None = None
+) -> Iterator[Spoken]:
+    made = Spoken(folder, store, quota, parts)
     try:
         yield made
     finally:

@@ -62,7 +62,7 @@ def test_a_wrong_token_is_refused_everywhere(tmp_path: Path) -> None:
 def test_bad_calls_are_refused_with_a_reason_and_the_server_goes_on(tmp_path: Path) -> None:
     async def go() -> None:
         async with serving(tmp_path) as (server, ask):
-            for body in (b"", b"{", b"[]", b'{"protocol": 1}', b"\xff\xfe", b'{"host": 3}'):
+            for body in (b"", b"{", b"[]", b'{"protocol": 2}', b"\xff\xfe", b'{"host": 3}'):
                 status, told = await ask("POST", "/api/v1/work", body)
                 assert status == 400, body
                 assert told["error"]
@@ -179,7 +179,8 @@ def test_a_database_that_is_away_makes_callers_try_again(
 ) -> None:
     monkeypatch.setattr(worlds, "TRY_AGAIN_S", 0.1)
     call = {
-        "protocol": 1, "host": "h", "session": 1, "seq": 1, "pool": "local", "kind": "k",
+        "protocol": 2, "key": "k" * 32,
+        "host": "h", "session": 1, "seq": 1, "pool": "local", "kind": "k",
         "capacity": {"cores": 1000}, "held": [], "results": [], "wait_s": 0,
     }  # fmt: skip
 

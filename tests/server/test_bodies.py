@@ -54,6 +54,12 @@ def test_names_and_texts_have_their_length(server: Spoken, said: dict[str, Any])
     assert server.world.available
 
 
+def test_a_bag_whose_outputs_no_file_system_could_have_is_not_taken(server: Spoken) -> None:
+    long = {**SPEC, "files": "staged", "outputs": [{"name": "out", "place": "n" * 256}]}
+    status, told = server.call("POST", "/api/v1/bags", {"spec": long})
+    assert status == 400 and "more than 255 bytes" in str(told)
+
+
 def test_no_text_of_a_task_is_more_than_a_database_takes(
     tmp_path: Path, database: Database
 ) -> None:

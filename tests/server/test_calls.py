@@ -19,7 +19,7 @@ STEPS = st.lists(
 
 
 def _call(ticket: int, host: str, until_us: int) -> Call:
-    request = WorkRequest(1, host, 1, ticket, "pool", "kind", {}, [], [], 0.0)
+    request = WorkRequest(2, host, 1, ticket, "pool", "kind", {}, [], [], 0.0)
     call = Call(ticket, request, 0)
     call.until_us = until_us
     return call

@@ -4,16 +4,18 @@ fault of the server's, and never another user's bag."""
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.server.spoken import spoken
+from tests.server.spoken import WORK, spoken
 
 from tailrace.bag.bagfile import bag_from_commands
 from tailrace.scheduler.events import BagSubmitted
@@ -34,6 +36,13 @@ ANYTHING = st.recursive(
                                                                 max_size=3),
     max_leaves=6,
 )  # fmt: skip
+FEW = 50  # tasks that are all sent
+PLENTY = {"cores": 2**40, "memory": 2**50, "disk": 2**50, "gpus": 2**20}
+CELLS = st.sampled_from(
+    ["1", "1.5", "-7", "0", "65", "55296", "2000000", "nan", "1e999", "", " 2", "x", "a\0b",
+     "'\"`$(", "9" * 400, "..", "/etc/passwd", "x" * 9_000, "\ud7ff", "007", "true"])  # fmt: skip
+FORMATS = st.sampled_from(["", ":d", ":c", ":x", ":.2f", ":>9", ":>99999999", ":e", ":%", ":n",
+                           ":,", ":s", ":.1100000000f", ":+", ":=9", ":0>1000"])  # fmt: skip
 HERS = "adas-0-bag"  # and no part of any sentence
 SPEC = {
     "name": "b", "folder": "/tmp", "command": "echo {x} {y}", "order": "listed",
@@ -62,6 +71,7 @@ class Stage:
         self.tokens = {k: tokens.add(Kind(k), n, now) for k, n in (
             ("user", "bob"), ("admin", "root"), ("pool", "lab"))}  # fmt: skip
         self.app = App(self.world, "secret")
+        self._seq = 0
         self.world.begin()
         bag = bag_from_commands([f"echo {HERS}"], folder, source="jobs", name=HERS)
         spec, chunks = bag.encode()
@@ -89,6 +99,22 @@ class Stage:
         kind = dict(told[0]["headers"])[b"content-type"]
         data = told[1]["body"]
         return told[0]["status"], json.loads(data) if kind == b"application/json" else data
+
+    def send_all(self, count: int) -> None:
+        """Every task of the bag goes to a machine that succeeds with all it gets."""
+        results: list[Json] = []
+        for _ in range(4 * count + 10):
+            self._seq += 1
+            said = {**WORK, "seq": self._seq, "capacity": PLENTY, "results": results}
+            body = json.dumps(said).encode()
+            status, told = self.call("POST", "/api/v1/work", body, self.tokens["pool"])
+            assert status == 200 and self.world.available
+            if not told["start"] and not results:
+                return
+            results = [
+                {"attempt": one["attempt"], "outcome": "succeeded", "exit": 0, "run_us": 9}
+                for one in told["start"]
+            ]
 
     def close(self) -> None:
         self.world.close()
@@ -179,11 +205,39 @@ def test_a_bag_with_one_strange_part_is_refused_or_can_be_sent(
     assert status in (200, 400), (spec, answer)
     if status == 200:
         path = f"/api/v1/bags/{answer['bag']}"
+        if answer["count"] <= FEW:
+            stage.send_all(answer["count"])
         for more in ("", "/details", "/results", "/tasks/0"):
             assert stage.call("GET", path + more, b"", stage.tokens["user"])[0] == 200, spec
         change = json.dumps({"change": "cancel"}).encode()
         assert stage.call("POST", f"{path}/change", change, stage.tokens["user"])[0] == 200
     assert stage.world.available
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cells=st.lists(CELLS, min_size=1, max_size=4), form=FORMATS,
+       kind=st.sampled_from(["int", "number", "text"]),
+       times=st.sampled_from([1, 2, 3_000]), shell=st.booleans(),
+       listed=st.booleans())  # fmt: skip
+def test_a_bag_of_strange_values_is_refused_or_every_task_is_sent(
+    stage: Stage, cells: list[str], kind: str, form: str, times: int, shell: bool, listed: bool
+) -> None:
+    words = f"{{a{form}}}" * times
+    axis: Json = {"type": "list", "name": "a", "values": cells}
+    chunks: list[str] = []
+    if not listed:
+        axis = {"type": "rows", "columns": ["a"], "kinds": [kind], "count": len(cells)}
+        chunks = [base64.b64encode(msgspec.msgpack.encode([[cell] for cell in cells])).decode()]
+    spec = {"name": "b", "folder": "/tmp", "axes": [[axis]], "env": {"A": f"{{a{form}}}"},
+            "command": f"echo {words}" if shell else ["echo", words]}  # fmt: skip
+    body = json.dumps({"spec": spec, "chunks": chunks}).encode()
+    status, answer = stage.call("POST", "/api/v1/bags", body, stage.tokens["user"])
+    assert status in (200, 400), (spec, answer)
+    assert len(json.dumps(answer)) < 2_000
+    if status == 200:
+        stage.send_all(answer["count"])
+        facts = stage.call("GET", f"/api/v1/bags/{answer['bag']}", b"", stage.tokens["user"])[1]
+        assert (facts["succeeded"], facts["failed"]) == (len(cells), 0)
 
 
 def test_the_description_is_made_of_the_same_table(stage: Stage) -> None:
@@ -200,7 +254,7 @@ def test_what_fuzzing_by_the_description_has_found_stays_mended(tmp_path: Path) 
             status, told = server.call("GET", f"/api/v1/{path}")
             assert status == 400 and words in told["error"]
         paths = server.call("GET", "/api/v1/openapi.json")[1]["paths"]
-        status, told = server.work(protocol=2)
+        status, told = server.work(protocol=3)
         described = paths["/api/v1/work"]["post"]["responses"][str(status)]["content"]
         name = described["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        assert (status, name) == (409, "Versions") and told["protocol"] == 1
+        assert (status, name) == (409, "Versions") and told["protocol"] == 2

@@ -71,7 +71,7 @@ class Lender:
 
 
 def test_a_renewal_that_did_not_arrive_is_made_up_for() -> None:
-    room, lender = MachineRoom(lambda event: None, Inline()), Lender()
+    room, lender = MachineRoom(lambda event: None, Inline), Lender()
     room.drivers["local"] = cast(Driver, lender)
     room.call(Renew(7, 2_000_000), "local")
     assert lender.ends_us == 1_000_000

@@ -10,12 +10,12 @@ from tests.server.spoken import spoken
 
 def test_a_worker_from_before_a_restore_gives_its_result_to_no_other_task(tmp_path: Path) -> None:
     with spoken(tmp_path) as server:
-        assert ask(tmp_path, "backup", "copy.db").code == 0
+        assert ask(tmp_path, "backup", "copy").code == 0
         server.submit("echo old", env={"A": "old"})
         (old,) = server.work()[1]["start"]
     for beside in (tmp_path / ".tailrace").glob("store.db*"):
         beside.unlink()
-    (tmp_path / "copy.db").rename(tmp_path / ".tailrace/store.db")
+    (tmp_path / "copy/store.db").rename(tmp_path / ".tailrace/store.db")
     with spoken(tmp_path) as server:
         bag = server.submit("echo new", env={"A": "new"})
         assert bag == old["bag"]

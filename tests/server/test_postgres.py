@@ -321,7 +321,11 @@ def _batches() -> Iterator[Batch]:
     first = _news("one", "two")
     first.new_bags = [NewBag(1, "bag", b"{}", [b"chunk 0", b"chunk 1"], b"\0\1")]
     first.sent = [(n, 1, n, "host", None if n % 2 else 7, 'why "\u00fc', n, None) for n in range(9)]
-    first.hosts = [("host", 1, 2, b"{}", b"{}", 3, 4), ("host", 2, 2, b"{1}", b"{}", 9, 9)]
+    key = b"\x00hash\xff"
+    first.hosts = [
+        ("host", 1, 2, b"{}", b"{}", 3, 4, None),
+        ("host", 2, 2, b"{1}", b"{}", 9, 9, key),
+    ]
     first.live = [("[0,1]", "host"), (str(list(range(9))), "host")]
     first.leases = [(7, 1, b"{}"), (7, 1, b"{2}")]
     first.troubles = [(1, 0, b"{}"), (1, 1, b"{}")]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.bag.task import Output
-from tailrace.server.files.publishing import CannotPublish, clear_scratch, publish
+from tailrace.server.files.publishing import CannotPublish, clear_scratch, place, publish
 
 OUTPUTS = [Output("out.csv", "results/1.csv"), Output("sub/deep.csv", "results/deep/1.csv")]
 
@@ -71,6 +71,13 @@ def test_a_link_within_the_folder_takes_nothing_else_with_it(scratch: Path, tmp_
     assert (tmp_path / "results/1.csv").read_text() == "x\n"
     assert scratch.exists()
     assert not (scratch / "a5").exists()
+
+
+def test_a_name_as_long_as_any_appears_whole_too(tmp_path: Path) -> None:
+    target = tmp_path / "results" / ("n" * 255)
+    place(target, lambda part: part.write_text("x\n"))
+    assert target.read_text() == "x\n"
+    assert [found.name for found in target.parent.iterdir()] == [target.name]
 
 
 def test_folders_of_no_use_are_cleared_and_others_kept(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tailrace.errors import StoreBusy, StoreError
+from tailrace.scheduler.rows import UseRow
 from tailrace.server.batch import Batch
 from tailrace.server.tables import migrations
 from tailrace.server.tables.hostwork import HostWork, host_work
@@ -135,6 +138,20 @@ def test_one_process_owns_a_folder(tmp_path: Path) -> None:
     Lock(tmp_path).free()
 
 
+def test_nobody_is_sent_to_one_that_was_killed_before_the_next_says_where_it_is(
+    tmp_path: Path,
+) -> None:
+    killed = Lock(tmp_path)
+    killed.announce(Owner(address="http://127.0.0.1:1"))
+    os.close(killed._file)  # as the kernel does
+    held = Lock(tmp_path)
+    assert alive(tmp_path) is None
+    held.announce(Owner(address="http://127.0.0.1:2"))
+    found = alive(tmp_path)
+    assert found is not None and found.address == "http://127.0.0.1:2"
+    held.free()
+
+
 def test_the_token_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
     held = Lock(tmp_path)
     held.announce(Owner(address="http://127.0.0.1:1234", token="secret"))
@@ -167,3 +184,18 @@ def test_attempts_of_a_store_of_version_1_are_found_and_counted_by_their_hosts(
     assert found.fetchall() == [(2,), (3,)]
     one, two = HostWork(3, 1, 1), HostWork(1, 0, 1)
     assert host_work(new.link) == {"one": one, "two": two}
+
+
+def test_what_owners_and_bags_had_is_kept_and_goes_with_its_bag(place: Place) -> None:
+    store = Store(place)
+    store.begin_epoch()
+    had = [UseRow("ada", 0, 7, 1), UseRow("ada", 3, 5, 1), UseRow("ada", 0, 9, 2)]
+    batch = Batch()
+    batch.uses = [(row.bag, row.owner, msgspec.json.encode(row)) for row in had]
+    store.commit(batch)
+    assert store.restored().uses == [had[2], had[1]]
+    batch = Batch()
+    batch.forgotten = [(3,)]
+    store.commit(batch)
+    assert store.restored().uses == [had[2]]
+    store.close()

@@ -77,6 +77,26 @@ def test_a_pool_is_trusted_when_all_its_tokens_that_hold_are(store: Store) -> No
         tokens.add(Kind.USER, "ada", 1, trusted=True)
 
 
+@pytest.mark.parametrize("kinds", [(Kind.USER, Kind.ADMIN), (Kind.ADMIN, Kind.USER)])
+def test_a_user_and_an_admin_do_not_share_a_name(store: Store, kinds: tuple[Kind, Kind]) -> None:
+    """A bag knows its owner by name: the one would see what is the other's."""
+    first, second = kinds
+    tokens = Tokens(store)
+    tokens.add(first, "ada", 1, expires_us=50)
+    tokens.add(first, "ada", 2)
+    for held in (Tokens(store), tokens):
+        with pytest.raises(BadInput, match=f"token 1 is of {first} ada") as refused:
+            held.add(second, "ada", 3)
+        assert "tailrace tokens revoke 1" in refused.value.remedy
+    with pytest.raises(BadInput, match=f"token 2 is of {first} ada"):
+        tokens.add(second, "ada", 60)
+    for kind in (Kind.POOL, Kind.METRICS):  # own no bag
+        tokens.add(kind, "ada", 3)
+    tokens.add(second, "bob", 3)
+    tokens.revoke(2, 4)
+    assert tokens.principal(tokens.add(second, "ada", 60).encode(), 61) == Principal(second, "ada")
+
+
 def test_a_server_whose_store_was_taken_over_makes_and_revokes_no_token(store: Store) -> None:
     tokens = Tokens(store)
     secret = tokens.add(Kind.USER, "ada", 1).encode()

@@ -17,6 +17,7 @@ from tailrace.server import world as worlds
 from tailrace.server.batch import Batch
 from tailrace.server.embedded import Embedded
 from tailrace.server.pools.local_pool import Capacity, LocalPool
+from tailrace.server.tables.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +136,8 @@ def test_numbers_that_no_table_can_hold_are_refused(tmp_path: Path) -> None:
     from tailrace.server.protocol import decode_request
 
     call = {
-        "protocol": 1, "host": "h", "session": 1, "seq": 1, "pool": "p", "kind": "k",
+        "protocol": 2, "key": "k" * 32,
+        "host": "h", "session": 1, "seq": 1, "pool": "p", "kind": "k",
         "capacity": {"cores": 1000}, "held": [], "results": [], "wait_s": 0,
     }  # fmt: skip
     decode_request(msgspec.json.encode(call))
@@ -143,3 +145,18 @@ def test_numbers_that_no_table_can_hold_are_refused(tmp_path: Path) -> None:
                        ("capacity", {"cores": 2**70}), ("held", [2**70])):  # fmt: skip
         with pytest.raises(msgspec.ValidationError):
             decode_request(msgspec.json.encode({**call, key: value}))
+
+
+def test_an_orderly_end_stores_what_hosts_did_and_what_owners_had(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with _server(tmp_path) as server:
+            number = server.submit(_bag(tmp_path, "true", "true", "true"))
+            await asyncio.wait_for(server.rest(number), 60)
+
+    asyncio.run(go())
+    store = Store(tmp_path / ".tailrace" / "store.db")
+    rows = store.restored()
+    store.close()
+    assert sum(host.today for host in rows.hosts) == sum(host.succeeded for host in rows.hosts) == 3
+    assert [use.bag for use in rows.uses] == [0, 1]
+    assert rows.uses[0].used == rows.uses[1].used > 0

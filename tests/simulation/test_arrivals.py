@@ -88,7 +88,12 @@ def test_at_once_means_at_once() -> None:
 
 
 def test_a_list_comes_in_order_and_ends() -> None:
-    assert some(Listed((5, 1, 3)), 10) == [1, 3, 5]
+    assert some(Listed((1, 3, 3, 5)), 10) == [1, 3, 3, 5]
+
+
+def test_a_list_is_not_sorted_apart_from_its_tasks() -> None:
+    with pytest.raises(ValueError, match="time 2 is earlier than time 1"):
+        Listed((5, 1, 3))
 
 
 def test_batches_come_together_then_none_for_a_while() -> None:
@@ -195,6 +200,7 @@ def read(written: str, folder: Path = Path()) -> Arrivals:
         ('{ process = "at once", at = "1s" }', AtOnce(1_000_000)),
         ('{ process = "poisson", every = "3m" }', poisson(180.0)),
         ('{ process = "poisson", rate = "20/h" }', poisson(180.0)),
+        ('{ process = "poisson", rate = "120/2h" }', poisson(60.0)),
         ('{ process = "uniform", from = "1m", to = "5m" }', uniform(60.0, 300.0)),
         (
             '{ process = "gaps", gap = { law = "gamma", shape = 2, scale = 3 } }',
@@ -224,6 +230,21 @@ def test_arrivals_may_come_from_a_log(tmp_path: Path) -> None:
     assert read('{ process = "listed", file = "jobs.swf" }', tmp_path) == Listed((0, 2_500_000))
 
 
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        ((-1, 2, 1), r"jobs.swf: job 2 has no submit time\n  give it one"),
+        ((2, 2, 1), r"jobs.swf: job 2 comes after one that was submitted later\n  sort the lines"),
+    ],
+)
+def test_a_log_of_arrivals_must_be_in_order(
+    tmp_path: Path, second: tuple[float, float, int], told: str
+) -> None:
+    write_log(tmp_path / "jobs.swf", [(5, 1, 1), second])
+    with pytest.raises(BadInput, match=told):
+        read('{ process = "listed", file = "jobs.swf" }', tmp_path)
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_examples_in_remedies_can_be_read(name: str) -> None:
     assert isinstance(read(EXAMPLES[name].partition(", or")[0]), Arrivals)
@@ -249,6 +270,11 @@ def test_the_examples_in_remedies_can_be_read(name: str) -> None:
         ('{ process = "lublin", jobs = "bach" }', "arrivals.jobs is 'bach'", '"batch" or "inter'),
         ('{ process = "listed" }', "either times or a file", "as in"),
         ('{ process = "listed", file = "no.swf" }', "there is no such file", ""),
+        (
+            '{ process = "listed", times = ["0s", "1h", "5m"] }',
+            "time 3 of 3 is 5m, earlier than 1h before it",
+            "list the tasks as they come, each length with its time",
+        ),
     ],
 )
 def test_bad_arrivals_are_told_with_their_place(written: str, complaint: str, remedy: str) -> None:

@@ -20,6 +20,7 @@ from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.statistics import figures
 from tailrace.simulation.world import World
 
+from .scenarios import run
 from .test_world import scenarios
 
 BILLINGS = st.builds(
@@ -126,6 +127,22 @@ def test_a_run_costs_what_its_results_took_and_keeps_its_budget(
     told = figures(world).get("cost_USD", 0.0) * 1e6
     assert told == pytest.approx(payer.paid, abs=1)
     assert told <= budget + 1
+
+
+@pytest.mark.parametrize(("ending", "cost"), [("", 0.10), ('ending = "90s"', 0.12)])
+def test_a_machine_that_is_given_back_is_paid_until_it_is_gone(ending: str, cost: float) -> None:
+    """After ten minutes of work; of the twelfth minute a half."""
+    world = run(f"""
+        [pools.p]
+        max = 1
+        price = "0.01 USD/min"
+        unit = "1m"
+        {ending}
+        [bags.b]
+        lengths = ["10m"]
+    """)
+    told = figures(world)
+    assert (told["makespan_s"], told["cost_USD"]) == pytest.approx((600, cost))
 
 
 def test_a_run_that_stops_at_a_time_is_paid_until_then() -> None:

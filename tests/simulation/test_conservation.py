@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailrace.simulation.engine import Engine
-from tailrace.simulation.job import Job
+from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.machine import Machine
 from tailrace.simulation.sharing import EqualShare, Reservation
 from tailrace.simulation.single import SingleMachine
@@ -195,9 +195,8 @@ def test_reserved_shares_are_not_disturbed_by_others(steps: Any) -> None:
     st.lists(
         st.tuples(
             gaps,
-            st.sampled_from(["start", "drop", "fail", "come", "usage"]),
+            st.sampled_from(["start", "reserve", "launch", "hang", "drop", "fail", "come"]),
             st.integers(0, 3_000_000),
-            st.sampled_from([0, 0, 1000]),
         ),
         max_size=25,
     ),
@@ -211,12 +210,17 @@ def test_the_quick_machine_does_what_the_general_one_does(steps: Any, speed: flo
         SingleMachine(engine, lambda job: ends[1].append((job.tag, engine.now)), speed=speed),
     )
     at, started = 0, 0
-    for gap, kind, work, delay_us in steps:
+    for gap, kind, work in steps:
         at += gap
         engine.run(until=at)
-        if kind == "start":
-            assert len({m.start(Job(work, started), delay_us) for m in both}) == 1
+        if kind in ("start", "reserve"):
+            assert len({getattr(m, kind)(Job(work, started)) for m in both}) == 1
             started += 1
+        elif kind in ("launch", "hang"):
+            for machine in both:
+                for job in machine.jobs:
+                    if job.stage is Stage.RESERVED:
+                        getattr(machine, kind)(job)
         elif kind == "drop":
             assert len({m.drop(m.jobs[0]) for m in both if m.jobs}) <= 1
         else:
@@ -248,7 +252,7 @@ def test_with_checkpoints_every_bit_of_work_is_useful_lost_or_at_hand(steps: Any
         elif machine.jobs:
             machine.save(machine.jobs[0], 50_000, 200_000)
         usage = machine.usage()
-        assert usage.work_done >= usage.work_lost >= 0
+        assert usage.work_done + 1e-3 >= usage.work_lost >= 0  # sums of floats
         assert usage.work_done <= 2 * usage.busy_us + FEW_US
     engine.run()
     kept = sum(job.work for job in ended) + sum(j.saved for j in jobs if j not in ended)

@@ -43,6 +43,21 @@ def test_what_is_put_for_the_running_instant_comes_after_all_that_is_there() -> 
     assert seen == ["first", "was there", "put meanwhile", "later"]
 
 
+def test_an_alarm_comes_after_all_of_its_instant_whenever_it_was_put() -> None:
+    engine, seen = Engine(), []
+
+    def first(_: object) -> None:
+        engine.put(engine.now, Rank.ALARM, seen.append, "put alarm")
+        engine.put(engine.now, Rank.RESULT, seen.append, "put result")
+
+    engine.put(3, Rank.ALARM, seen.append, "alarm")
+    engine.put(3, Rank.RESULT, first)
+    engine.put(3, Rank.WATCH, seen.append, "watch")
+    engine.put(4, Rank.LIFE, seen.append, "later")
+    engine.run()
+    assert seen == ["watch", "put result", "alarm", "put alarm", "later"]
+
+
 def test_before_a_run_ranks_hold_at_time_zero_too() -> None:
     engine, seen = Engine(), []
     engine.put(0, Rank.SENDING, seen.append, "sending")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.simulation.scenarios import run
 
 from tailrace.pools.terms import Billing
 from tailrace.scheduler import demand, fleet
 from tailrace.scheduler.rows import STANDING, LeaseRow
 from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.statistics import figures
 from tailrace.simulation.world import World
 
 from .test_world import scenarios
@@ -55,3 +58,22 @@ def test_an_idle_machine_enters_no_other_unit(scenario: Scenario, unit_us: int, 
     world = watchman.world = World(replace(scenario, pools=pools), seed, check=True, watch=watchman)
     world.run()
     assert watchman.told == []
+
+
+SLOW = """\
+[pools.spot]
+max = 2
+price = "0.60 USD/h"
+unit = "10m"
+minimum = "30m"
+startup = "1m"
+ending = "{}"
+[bags.b]
+lengths = ["10m", "10m", "25m"]
+"""
+
+
+@pytest.mark.parametrize(("ending", "cost"), [("9s", 0.7), ("11s", 0.8)])
+def test_a_machine_is_paid_until_it_is_gone(ending: str, cost: float) -> None:
+    """It is given back when a 60th of its unit is left, here 10 s."""
+    assert figures(run(SLOW.format(ending)))["cost_USD"] == cost

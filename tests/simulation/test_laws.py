@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import warnings
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -33,7 +35,14 @@ from tailrace.simulation.laws import (
     Weibull,
     read_law,
 )
-from tailrace.simulation.laws.reading import EXAMPLES, number
+from tailrace.simulation.laws.reading import (
+    EXAMPLES,
+    FORMS,
+    Unit,
+    number,
+    per_second,
+    seconds,
+)
 
 MIX = Mixture((2.0, 1.0), (Gamma(3.0, 2.0), Uniform(20.0, 30.0)))
 
@@ -306,6 +315,116 @@ def test_a_bad_file_of_values_names_its_own_line(tmp_path: Path, rows: str, told
     (tmp_path / "runs.csv").write_text(rows)
     with pytest.raises(BadInput, match=told):
         read('life = { law = "empirical", file = "runs.csv", column = "seconds" }', tmp_path)
+
+
+EXTREME = [
+    '{ law = "weibull", shape = 0.001, mean = "1h" }',
+    '{ law = "weibull", shape = 1e-9, scale = "1h" }',
+    '{ law = "weibull", mean = "1us", sd = "100000d" }',
+    '{ law = "lognormal", median = "1h", sigma = 800 }',
+    '{ law = "lognormal", mu = -1e5, sigma = 1e4 }',
+    '{ law = "gamma", shape = 1e-300, scale = "1h" }',
+    '{ law = "gamma", shape = 1e-320, mean = "1h" }',
+    '{ law = "normal", mean = "1h", sd = "9000000d" }',
+    '{ law = "levy", tau = "100000d", to = "1s" }',
+    '{ law = "exponential", rate = 1e-300 }',
+    '{ law = "exponential", mean = "1h", factor = 1e300 }',
+    '{ law = "constant", value = "100h", factor = 1e300 }',
+    '{ law = "uniform", from = 0, to = 1, factor = 1e308 }',
+    '{ law = "mixture", of = [{ weight = 1e308, law = "constant", value = 3 },'
+    ' { weight = 1e308, law = "constant", value = 4 }] }',
+    f'{{ law = "exponential", mean = "1h", factor = 1{"0" * 400} }}',
+]
+
+
+@pytest.mark.parametrize("written", EXTREME)
+def test_a_law_beyond_all_numbers_is_refused_with_a_remedy(written: str) -> None:
+    with pytest.raises(BadInput) as told:
+        read(f"life = {written}")
+    assert str(told.value).startswith("scenario.toml:3: ") and told.value.remedy
+
+
+SIZES = st.one_of(
+    st.sampled_from([0.0, 1e-320, 1e-300, 1e-9, 0.001, 1.0, 1e12, 1e100, 1e300]),
+    st.floats(-1e300, 1e300, allow_nan=False),
+    st.floats(-12, 12).map(lambda power: 10.0**power),
+).map(lambda size: Decimal(repr(size)))
+
+
+@st.composite
+def written_laws(draw: st.DrawFn) -> dict[str, Any]:
+    name = draw(st.sampled_from(list(FORMS)))
+    form = draw(st.sampled_from(FORMS[name]))
+    more = draw(st.sets(st.sampled_from(["factor", "at_least", *form.may])))
+    return {"law": name} | {key: draw(SIZES) for key in [*form.keys, *sorted(more)]}
+
+
+@given(written_laws(), st.sampled_from([seconds, number]))
+@settings(max_examples=1500, deadline=None)
+@example({"law": "normal", "mean": Decimal("0.001"), "sd": Decimal("0.7")}, seconds)
+@example({"law": "gamma", "mean": Decimal(1_000_000), "sd": Decimal("0.001")}, seconds)
+def test_every_law_that_can_be_read_can_be_drawn_from(law: dict[str, Any], unit: Unit) -> None:
+    """At the least and the greatest of all uniforms, too."""
+    try:
+        found = read_law(law, Place(Origin("scenario.toml", "")), unit)
+    except BadInput as told:
+        assert told.remedy
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawn = found.draw(np.array([2.0**-53, 1e-9, 0.1, 0.5, 0.9, 1 - 1e-9, 1 - 2.0**-53]))
+    assert np.all(np.isfinite(drawn)) and math.isfinite(found.mean())
+    assert unit is number or np.all(drawn >= 0)
+
+
+CENSORED = [
+    ("yes", "dead", "dead=maybe", r"dead is 'maybe' in no row\n  there are 'yes', 'no', ''"),
+    ("ys", "dead", "dead", r"runs.csv:2: dead is 'ys', neither yes nor no\n  write 1, true, yes "
+     r'where .*, 0, false, no or nothing where .*censored = "dead=ys"'),
+    ("2", "dead", "dead", "runs.csv:2: dead is '2', neither yes nor no"),
+    ("stopped", "end", "end=stoped", r"end is 'stoped' in no row\n  did you mean stopped\?"),
+    ("stopped\n5,Stopped", "end", "end=stopped", r"runs.csv:3: end is 'Stopped', which is nearly "
+     r"'stopped'\n  write 'stopped' in the cell"),
+    ("stopped\n5,stoped", "end", "end=stopped", "runs.csv:3: end is 'stoped', which is nearly"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "column", "censored", "told"), CENSORED)
+def test_a_slip_in_what_is_censored_is_told(
+    tmp_path: Path, first: str, column: str, censored: str, told: str
+) -> None:
+    """It would count as ended what was only seen for so long."""
+    (tmp_path / "runs.csv").write_text(f"seconds,{column}\n1,{first}\n2,no\n3,\n")
+    law = f'law = "empirical", file = "runs.csv", column = "seconds", censored = "{censored}"'
+    with pytest.raises(BadInput, match=told):
+        read(f"life = {{ {law} }}", tmp_path)
+
+
+def test_words_that_are_only_somewhat_alike_are_different(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("seconds,end\n1,restarted\n2,started\n3,restarted\n")
+    law = 'law = "empirical", file = "runs.csv", column = "seconds", censored = "end=started"'
+    assert read(f"life = {{ {law} }}", tmp_path).mean() == pytest.approx(1 / 3 + 3 * 2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("written", "a_second"),
+    [
+        ("20/h", 20 / 3600), ("120/2h", 1 / 60), ("3/1.5d", 2 / 86_400), ("120/1h30m", 120 / 5400),
+        ("6 / 30 min", 6 / 1800), ("1e3/d", 1000 / 86_400), ("5/10", 0.5), ("7", 7.0), (0.25, 0.25),
+    ],
+)  # fmt: skip
+def test_a_rate_is_so_many_in_a_time(written: str | float, a_second: float) -> None:
+    assert per_second(written) == pytest.approx(a_second, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1/0s", "5/", "/h", "-1/h", "2/h/h", "0/h", "nan/h", "inf/h", "1/-2h", "h/2", "1/2 parsecs",
+     "1/h30m", "", "/", "1e-400/h", "1/1e3h"],
+)  # fmt: skip
+def test_what_is_no_rate_is_refused(written: str) -> None:
+    with pytest.raises(ValueError, match="is not a rate above 0 such as 20/h, 3/d or 120/2h"):
+        per_second(written)
 
 
 def test_help_needs_neither_numpy_nor_scipy() -> None:

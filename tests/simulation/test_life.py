@@ -35,10 +35,12 @@ class Watch:
     def __init__(self, engine: Engine | None = None, **given: Any) -> None:
         self.engine = engine or Engine()
         self.said: list[tuple[Any, ...]] = []
+        self.goes: list[int | None] = []  # as it knows when it comes
         self.presence = Presence(self.engine, self.up, self.down, self.notice, **given)
 
     def up(self, presence: Presence) -> None:
         assert presence.up
+        self.goes.append(presence.goes_us)
         self.said.append((self.engine.now, "up"))
 
     def down(self, presence: Presence, cause: Cause) -> None:
@@ -187,12 +189,24 @@ def test_a_preemption_with_notice_warns_before_and_one_without_does_not() -> Non
         assert not watch.presence.up
 
 
-def test_nobody_is_warned_who_is_away() -> None:
+def test_one_that_is_away_learns_of_its_end_when_it_comes() -> None:
     watch = Watch()
     Outages(watch.presence, Cause.FAILURE, [(60, 90)])
     Alternating(watch.presence, Cause.OWNER, lambda: 100, None, notice_us=30)
     watch.engine.run()
     assert watch.said == [(60, Cause.FAILURE), (90, "up"), (100, Cause.OWNER)]
+    assert watch.goes == [100]
+
+
+def test_it_goes_at_the_first_of_the_ends_that_are_to_come() -> None:
+    watch, ends = Watch(), []
+    Outages(watch.presence, Cause.FAILURE, [(100, 110)], notice_us=50)
+    Outages(watch.presence, Cause.OWNER, [(140, 150)], notice_us=50)
+    for at in (40, 60, 95, 105, 120, 145, 160):
+        watch.engine.run(until=at)
+        ends.append(watch.presence.goes_us)
+    assert ends == [None, 100, 100, 140, 140, None, None]
+    assert watch.goes == [140, None]
 
 
 def test_causes_that_overlap_make_one_outage() -> None:

@@ -37,7 +37,7 @@ def test_tasks_without_a_length_of_their_own_are_drawn(tmp_path: Path) -> None:
         'lengths = { file = "runs.csv", column = "seconds" }\n'
     )
     assert done_s(run(text, tmp_path)) == [7.5, 107.5, 111.5]
-    known = run(text + "tasks = 4\nfailing = { known = [2, 9], tasks = 1 }", tmp_path)
+    known = run(text + "tasks = 4\nfailing = { known = [2], tasks = 1 }", tmp_path)
     assert known.records[0].succeeded == 1 and len(known.records[0].done) == 4
     with pytest.raises(BadInput, match="seconds is empty") as caught:
         run(text.replace("length = 100\n", ""), tmp_path)
@@ -70,6 +70,7 @@ def test_processors_of_a_log_are_needs_and_fill_a_machine(tmp_path: Path) -> Non
         ('lengths = [1, 2]\narrivals = { process = "listed", times = [0] }', "only 1 come", 7),
         ("tasks = 1", "bag b has no length", 5),
         ('length = "1m"\njobs = "a.swf"', "length and jobs are both given", 7),
+        ("lengths = [3]\nfailing.known = [1]", "there is no task 1, but 1 task", 7),
         ("lengths = [3]\nfailing.known = [-1]", "-1 is not the number of a task", 7),
         ('jobs = "a.swf"\narrivals = "at once"', "arrivals beside jobs", 7),
         ('length = "1m"\ntasks = 2\nneeds = { cores = 9 }', "no machine has room", 5),

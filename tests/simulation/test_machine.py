@@ -65,7 +65,7 @@ def test_a_submission_above_the_number_of_slots_is_rejected() -> None:
     first, second, third = (Job(S, name) for name in "abc")
     assert bench.machine.start(first) and bench.machine.start(second)
     assert not bench.machine.start(third)
-    assert (third.stage, bench.machine.usage().rejected) == (Stage.AWAY, 1)
+    assert third.stage is Stage.AWAY
     assert bench.run() == {"a": 2, "b": 2}
 
 
@@ -165,20 +165,37 @@ def test_output_that_has_arrived_is_safe() -> None:
     assert machine.fail() == [] and job.stage is Stage.ENDED
 
 
-def test_a_dispatch_delay_reserves_the_slot() -> None:
+def test_a_slot_that_is_reserved_is_full_and_not_busy() -> None:
     for single in (False, True):
         bench = Bench(single)
-        bench.at(0, bench.machine.start, Job(2 * S, "a"), 3 * S)
-        assert bench.run() == {"a": 5}
+        job = Job(2 * S, "a")
+        bench.machine.reserve(job)
+        bench.at(1, lambda bench=bench: bench.ends.update(refused=not bench.machine.start(Job(1))))
+        bench.at(3, bench.machine.launch, job)
+        assert bench.run() == {"refused": True, "a": 5}
         usage = bench.machine.usage()
         assert (usage.busy_us, usage.full_us) == (2 * S, 5 * S)
+
+
+def test_what_hangs_keeps_its_share_and_does_no_work() -> None:
+    bench = Bench(slots=2)
+    hangs = Job(S, "hangs")
+    bench.machine.reserve(hangs)
+    bench.machine.hang(hangs)
+    bench.start(0, "half as fast", 2)
+    bench.start(6, "alone", 2)
+    bench.at(6, bench.machine.drop, hangs)
+    assert bench.run() == {"half as fast": 4, "alone": 8}
+    usage = bench.machine.usage()
+    assert (usage.busy_us, usage.full_us) == (8 * S, 4 * S)
+    assert (usage.work_done, usage.work_lost, usage.dropped) == (4 * S, 0, 1)
 
 
 def test_what_is_dropped_before_it_runs_never_runs() -> None:
     for single in (False, True):
         bench = Bench(single)
         job = Job(2 * S, "a")
-        bench.machine.start(job, 3 * S)
+        bench.machine.reserve(job)
         bench.at(1, bench.machine.drop, job)
         assert bench.run() == {}
         assert bench.machine.usage()[2:7] == (0, S, 0.0, 0.0, 0)
@@ -297,7 +314,9 @@ def test_recovery_goes_on_from_the_checkpoint_after_its_delay() -> None:
     first.save(job)
     engine.run(until=40 * S)
     first.fail()
-    assert second.start(job, delay_us=7 * S)
+    assert second.reserve(job)
+    engine.run(until=47 * S)
+    second.begin(job)
     engine.run()
     assert ends == [117 * S]
     assert (first.usage().useful_work, second.usage().useful_work) == (30 * S, 70 * S)

@@ -46,10 +46,12 @@ class Bursar:
 
 
 def waits(state: State, bag: Bag, *, reliable: bool) -> bool:
+    """New tasks where the bag may begin; or those that its strategy wants there."""
     strategy = bag.replication
-    if strategy is None or strategy.begins_on(state, bag, reliable=reliable):
+    if strategy is None:
         return bag.unsent > 0
-    return strategy.lacks(bag, reliable=reliable) > 0
+    begins = strategy.begins_on(state, bag, reliable=reliable)
+    return (begins and bag.unsent > 0) or strategy.lacks(bag, reliable=reliable) > 0
 
 
 def idle_for(state: State, bag: Bag) -> str:
@@ -92,6 +94,14 @@ def test_reliable_machines_are_leased_only_for_what_replication_wants_there(seed
     world, bursar = watched(Scenario(pools, (tasks,)), seed)
     assert world.records[0].restarts > 30
     assert bursar.told == []
+
+
+def test_one_is_leased_for_what_replication_wants_when_all_others_are_away() -> None:
+    """Three that fail have had the only task; it waits for a reliable one."""
+    given = bag(1, Exponential(600.0), repeatable=True, replication=NTDMR)
+    pools = (failing(3, 900.0, reliable=False), Machines(CLOUD, 0))
+    _, bursar = watched(Scenario(pools, (given,)), 234)
+    assert bursar.leased and bursar.told == []
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))

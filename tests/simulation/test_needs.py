@@ -33,7 +33,7 @@ def test_two_tasks_of_half_a_core_run_together_on_one(pool: str, full: int) -> N
     found = world(pool, "lengths = [10, 10]\nneeds = { cores = 0.5 }")
     assert done_s(found) == [10, 10]
     told = figures(found)
-    assert (told["full"], told["busy"], told["jobs_rejected"]) == (full, 1, 0)
+    assert (told["full"], told["busy"]) == (full, 1)
     assert told["work_done_h"] == pytest.approx(10 / 3600)
 
 
@@ -107,3 +107,23 @@ def test_what_no_machine_has_is_refused_with_a_remedy() -> None:
     assert "memory" in str(bad.value.remedy)
     with pytest.raises(BadInput, match=r"s.toml:3: .*'much' is not a size"):
         scenario(text.replace("1 GB", "much"))
+
+
+@pytest.mark.parametrize(
+    ("machine", "makespan_s"), [("cores = 4", 100), ("slots = 4", 125), ("cores = 2", 100)]
+)
+def test_the_fastest_machine_has_several_cores_or_shares_one(machine: str, makespan_s: int) -> None:
+    """The second of two goes to a free core, but not to half of one: 1/2 is less than 0.8."""
+    pools = f"[pools.a]\nmachines = 1\n{machine}\n[pools.c]\nmachines = 1\nspeed = 0.8\n"
+    world = run(f'{pools}[bags.b]\nlengths = [100, 100]\nmatching = "fjbcr"')
+    assert max(done_s(world)) == makespan_s
+
+
+@pytest.mark.parametrize(("max", "startup", "paid_min"), [(3, "0s", 20), (20, "5m", 30)])
+def test_no_more_is_leased_than_the_cores_are_needed_of(
+    max: int, startup: str, paid_min: int
+) -> None:
+    """Two machines of four cores each for eight tasks of ten minutes."""
+    pool = f'max = {max}\ncores = 4\nprice = "1 USD/h"\nunit = "1m"\nstartup = "{startup}"'
+    leased = run(f'[pools.g]\n{pool}\n[bags.b]\ntasks = 8\nlength = "10m"')
+    assert figures(leased)["cost_USD"] == pytest.approx(paid_min / 60, rel=1e-4)

@@ -99,6 +99,35 @@ def test_query_and_dispatch_are_waited_for() -> None:
     assert done_s(world) == [15, 30]
 
 
+@pytest.mark.parametrize(
+    ("world", "times", "busy"),
+    [
+        ("dispatch = 10\n" + LONE + BAG, [20, 40, 60, 80], 0.5),
+        ("dispatch = 10\n" + LONE + "cores = 2\n" + BAG, [20, 20, 40, 40], 0.5),
+        ("dispatch = 10\n" + GRID + NEAR + BAG + 'input = "1 GB"\n', [28, 56, 84, 112], 10 / 28),
+        (GRID + NEAR + BAG + 'input = "1.25 GB"\n', [20, 40, 60, 80], 0.5),
+    ],
+    ids=["one", "two cores", "with input", "input alone"],
+)
+def test_a_slot_is_reserved_while_an_attempt_is_on_its_way(
+    world: str, times: list[float], busy: float
+) -> None:
+    found = run(world + "lengths = [10, 10, 10, 10]\n")
+    assert done_s(found) == pytest.approx(times)
+    told = figures(found)
+    assert (told["busy"], told["full"]) == pytest.approx((busy, 1))
+
+
+def test_what_is_on_its_way_is_lost_with_its_machine_and_handed_back_at_a_notice() -> None:
+    """It is up for 25 s: the second, sent at 20, is lost on its way, or given back at the notice of
+    24, so that nothing is lost by then."""
+    pool = LONE + "up = 25\ndown = 5\n"
+    for notice, lost in (("", 1), ("notice = 1\n", 0)):
+        world = run("dispatch = 10\n" + pool + notice + BAG + "lengths = [10, 10]\n")
+        assert done_s(world) == [20, 50]
+        assert figures(world)["jobs_lost"] == lost
+
+
 # sites
 
 
@@ -209,3 +238,101 @@ def test_bad_stages_are_refused_where_they_stand(text: str, message: str, line: 
         scenario(text)
     assert message in caught.value.message
     assert (caught.value.file, caught.value.line) == ("s.toml", line)
+
+
+# before a machine goes that knows it
+
+GOES = LONE + 'up = "100s"\ndown = "10s"\n'
+
+
+def lost_s(text: str) -> tuple[float, list[float], float]:
+    """Work that was lost, when each task had its result, and how many attempts were lost."""
+    world = run(text)
+    told = figures(world)
+    work = (told["work_done_h"] - told["work_useful_h"]) * 3600
+    return work, done_s(world), told["jobs_lost"]
+
+
+@pytest.mark.parametrize(
+    ("notice", "more", "lost", "done"),
+    [
+        (None, "", 35, 110 + 70 + 5),  # from 60 on
+        (20, "", 0, 110 + 55),  # at the notice 75 are done
+        (5, "", 0, 110 + 40),  # written in the very last moment
+        (4, "", 35, 110 + 70 + 5),  # no time for it: it works to the end, as without a notice
+        (20, ", latency = 15", 0, 110 + 55),
+        (20, ", latency = 16", 35, 110 + 70 + 5),
+        (20, ", at_notice = false", 15, 110 + 70 + 5),  # handed back as it is
+    ],
+)
+def test_what_is_done_at_the_notice_is_saved_if_there_is_time(
+    notice: int | None, more: str, lost: float, done: float
+) -> None:
+    """130 s of work, machines that live for 100 s, and checkpoints after each 60 s of running."""
+    text = GOES + (f"notice = {notice}\n" if notice else "") + BAG + "lengths = [130]\n"
+    found = lost_s(f"{text}checkpoint = {{ every = 60, pause = 5{more} }}\n")
+    assert found == (pytest.approx(lost), pytest.approx([done]), 0 if notice else 1)
+
+
+@pytest.mark.parametrize(("notice", "lost"), [(9, 0), (8, 19), (None, 19)])
+def test_a_checkpoint_at_the_notice_travels_if_there_is_time(
+    notice: int | None, lost: float
+) -> None:
+    """1 GB takes 8 s, after a pause of 1 s: of 9 s of notice nothing is left. With 8 s it works
+    on to the end at 50 s, and is sent again with the checkpoint of 30 s."""
+    pool = NEAR + 'up = "50s"\ndown = "10s"\n' + (f"notice = {notice}\n" if notice else "")
+    checkpoint = 'checkpoint = { every = 30, pause = 1, size = "1 GB" }\n'
+    world = run(GRID + pool + BAG + checkpoint + "lengths = [60]")
+    usage = world.every_host[0].machine.usage()
+    assert usage.work_lost / 1e6 == pytest.approx(lost, abs=1e-3)
+    assert (world.records[0].restarts, world.records[0].succeeded) == (1, 1)
+
+
+def test_one_that_is_being_written_at_the_notice_does_as_well() -> None:
+    """From 60 to 80 s; the notice comes at 70, and it is handed back at 80, with nothing lost."""
+    text = GOES + "notice = 30\n" + BAG + "lengths = [110]\n"
+    checkpoint = "checkpoint = { every = 60, pause = 20 }\n"
+    assert lost_s(text + checkpoint) == (pytest.approx(0), pytest.approx([110 + 50]), 0)
+
+
+def test_an_older_checkpoint_that_comes_late_is_not_taken_for_that_of_the_notice() -> None:
+    """That of 65 s is there at 85, when that of the notice at 79 is still on its way, to 99."""
+    text = GOES + "notice = 21\n" + BAG + "lengths = [130]\n"
+    found = lost_s(text + "checkpoint = { every = 65, latency = 20 }\n")
+    assert found == (pytest.approx(0), pytest.approx([110 + 130 - 79]), 0)
+
+
+def test_an_output_travels_on_after_the_notice() -> None:
+    """Its work is done at 10 s, it arrives at 18; the notice comes at 15, the end at 20."""
+    pool = NEAR + 'up = "20s"\ndown = "1h"\nnotice = 5\n'
+    world = run(GRID + pool + BAG + 'lengths = [10]\noutput = "1 GB"\n')
+    assert done_s(world) == pytest.approx([18])
+    assert world.records[0].attempts == 1
+
+
+@pytest.mark.parametrize("calls", ["free", "worker"])
+@pytest.mark.parametrize("checkpoint", ["pause = 10", "pause = 10, latency = 20", "pause = 50"])
+def test_with_notice_no_more_work_is_lost(calls: str, checkpoint: str) -> None:
+    pool = f"""[pools.spot]
+machines = 5
+calls = "{calls}"
+up = {{ law = "exponential", mean = "20m" }}
+down = "1m"
+detection = "reported"
+"""
+    bag = f"""[bags.b]
+tasks = 60
+length = {{ law = "exponential", mean = "15m" }}
+retries = {{ lost = 1000 }}
+checkpoint = {{ every = "5m", {checkpoint} }}
+"""
+    lost = {}
+    for notice in ("", 'notice = "40s"\n'):
+        found = [figures(run(pool + notice + bag, seed=seed)) for seed in range(4)]
+        assert all(told["tasks_done"] == 60 for told in found)
+        lost[notice] = [told["work_lost"] for told in found]
+    without, told = lost.values()
+    if "50" in checkpoint:  # no time for it: as without, but that nothing begins so late
+        assert sum(told) <= sum(without)
+    else:
+        assert max(told) < 0.2 * min(without)

@@ -8,11 +8,13 @@ import sys
 
 import pytest
 from scipy.special import stdtrit
+from tests.simulation.scenarios import run, scenario
 
 from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
 from tailrace.simulation import student
 from tailrace.simulation.engine import Stop
+from tailrace.simulation.experiment import Todo, run_one
 from tailrace.simulation.laws import Constant
 from tailrace.simulation.network import Link, Reach
 from tailrace.simulation.record import Record
@@ -138,3 +140,93 @@ def test_the_interval_is_that_of_students_t() -> None:
 def test_laws_that_need_no_special_function_do_not_wait_for_scipy() -> None:
     program = PROGRAM.format(text=SIMPLE)
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+LOSING = """
+[pools.p]
+machines = 1
+up = "25m"
+down = "5m"
+detection = "reported"
+[bags.b]
+lengths = ["10m", "10m", "10m", "25m"]
+retries = { lost = 0 }
+"""
+
+
+def test_in_the_curve_of_what_remains_a_failed_task_stays() -> None:
+    """Done after 10 and 20 minutes; lost after 25; the last is lost with the next life."""
+    minutes = [(at / 60e6, left) for at, left in curve(LOSING.replace('"25m"]', '"26m"]'))]
+    assert minutes == [(0, 4), (10, 3), (20, 2), (55, 2)]
+
+
+def test_the_curve_of_a_run_that_is_cut_off_goes_to_its_end() -> None:
+    minutes = [(at / 60e6, left) for at, left in curve('stop.time = "15m"\n' + LOSING)]
+    assert minutes == [(0, 4), (10, 3), (15, 3)]
+
+
+def curve(text: str) -> list[tuple[int, int]]:
+    return run_one(Todo(scenario(text), 1, curve=True)).curve
+
+
+DUE = """
+[pools.p]
+machines = 2
+[bags.b]
+tasks = 5
+length = 60
+deadline = "1h"
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "kept"),
+    [("", 1), ("failing = { tasks = 1 }", 0), ("[stop]\ntime = 90", None),
+     ("failing = { tasks = 1 }\nretries = 0\n[stop]\ntime = 90", 0)],
+)  # fmt: skip
+def test_a_deadline_is_not_kept_by_tasks_that_failed(more: str, kept: float | None) -> None:
+    assert figures(run(DUE + more))["deadline_kept"] == kept
+
+
+LATE = """
+[pools.a]
+machines = 2
+startup = "100s"
+arrivals = { process = "listed", times = [0, 300] }
+[bags.b]
+lengths = [100, 100]
+"""
+NEVER_UP = """
+[pools.a]
+max = 4
+startup = "10m"
+never_up = { share = 0.5, after = "5m" }
+[bags.b]
+tasks = 40
+length = "5m"
+[stop]
+time = "1h"
+"""
+
+
+def test_machines_that_were_never_there_have_no_availability() -> None:
+    """The second of them comes when all is done."""
+    world = run(LATE)
+    told, each = figures(world), [one.figures for one in machines(world)]
+    assert (told["makespan_s"], told["availability"]) == (300, 1)
+    assert [one["availability"] for one in each] == [1, None]
+    assert [(one["busy"], one["full"]) for one in each] == [(1, 1), (None, None)]
+
+
+def test_leases_that_never_come_up_are_no_failures_of_what_does() -> None:
+    told = figures(run(NEVER_UP))
+    assert (told["failures"], told["availability"]) == (0, 1)
+
+
+def test_a_run_without_any_machine_knows_nothing_of_them() -> None:
+    """So it is no part of their means."""
+    leased = LATE.replace("machines = 2", "max = 1").replace("arrivals", "# ")
+    told = [figures(run(text)) for text in (leased + 'arrivals = { process = "at once", at = 99 }\n'
+                                            "[stop]\ntime = 90", leased)]  # fmt: skip
+    assert [told[0][name] for name in ("availability", "busy", "full")] == [None] * 3
+    assert (told[1]["availability"], summary(told)["availability"].mean) == (1, 1)

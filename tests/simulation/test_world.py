@@ -244,7 +244,8 @@ PROGRAM = """
 from tests.simulation.test_world import *
 life = Alternation(Exponential(50.0), Exponential(9.0))
 tasks = bag(60, Exponential(9.0), replication=Strategy("wqr"), matching=Strategy("random"))
-print(trace(Scenario((pool(5, failures=life, slots=2),), (tasks,)), 5))
+shuffled = msgspec.structs.replace(tasks, shuffled=True)
+print(trace(Scenario((pool(5, failures=life, slots=2),), (tasks, shuffled)), 5))
 """
 
 

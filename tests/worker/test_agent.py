@@ -56,8 +56,8 @@ def running(*attempts: int, **more: Any) -> tuple[Agent, int]:
 def test_the_first_call_says_who_and_what_is_there() -> None:
     body = only(agent().wake(0), Call).body
     assert body == {
-        **IDENTITY, "protocol": 1, "session": 7, "seq": 1, "capacity": {"cores": 2000},
-        "held": [], "known": [], "results": [], "progress": [], "wait_s": 25.0,
+        **IDENTITY, "protocol": 2, "session": 7, "seq": 1, "capacity": {"cores": 2000},
+        "held": [], "known": [], "results": [], "progress": [], "wait_s": 0,
     }  # fmt: skip
 
 
@@ -322,7 +322,7 @@ def test_a_call_without_an_answer_is_given_up() -> None:
     one = agent()
     seq = only(one.wake(0), Call).seq
     due = one.next_wakeup()
-    assert due == 40 * S
+    assert due == 15 * S
     assert one.wake(due) == [Abandon(seq)]
     assert only(one.wake(due + S), Call).seq == 2
 
@@ -330,7 +330,10 @@ def test_a_call_without_an_answer_is_given_up() -> None:
 def test_it_calls_within_the_time_the_server_asks_for() -> None:
     one = agent()
     seq = only(one.wake(0), Call).seq
-    effects = one.replied(seq, reply(seq, contact_s=9), 25 * S)
+    effects = one.replied(seq, reply(seq), 0)
+    call = only(effects, Call)
+    assert call.body["wait_s"] == 25, "the first alone is answered at once: by that it is taken"
+    effects = one.replied(call.seq, reply(call.seq, contact_s=9), 25 * S)
     assert only(effects, Call).body["wait_s"] == 9
 
 

@@ -126,6 +126,23 @@ def test_the_oldest_go_and_those_in_use_stay(tmp_path: Path) -> None:
     assert len(kept) == 2 and len([p for p in tmp_path.iterdir() if "-" in p.name]) == 2
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_the_one_that_was_used_longest_ago_goes_first(tmp_path: Path, restarted: bool) -> None:
+    """Also when the worker was started again since, which knows it by the files' times."""
+    cache = Cache(str(tmp_path), 30)
+    files = [stored(bytes([n]) * 10) for n in range(4)]
+    (a, _), (b, _), (c, _), (d, _) = files
+    for second, (file, held) in enumerate(files[:3]):
+        cache.fetch(file, Source(held), nothing)
+        os.utime(cache.path(file), (second, second))
+    cache.use(a)
+    cache.let_go(a)
+    if restarted:
+        cache = Cache(str(tmp_path), 30)
+    cache.fetch(d, Source(files[3][1]), nothing)
+    assert [cache.has(file) for file in (a, b, c, d)] == [True, False, True, True]
+
+
 def test_a_lie_is_not_kept(tmp_path: Path) -> None:
     cache = Cache(str(tmp_path), 10**9)
     cache.put(File(digest(b"truth"), 5), b"false")

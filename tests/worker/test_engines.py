@@ -6,12 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.bag import setup
 from tailrace.worker import engines
 from tailrace.worker.engines import Box, Inside
 from tailrace.worker.image import Fetching, NotHad
 
 GIVEN = {"COLOUR": "blue", "PATH": "/opt/bin", "WORD": "hush"}
 BOX = Box("one", "me", "/work/a,b", ["/ring"], GIVEN, ["sh", "-c", "true"])
+
+
+def test_a_bag_names_the_engines_and_files_that_a_worker_knows() -> None:
+    """Neither may know of the other, so each has a list of its own."""
+    assert setup.ENGINES == engines.KINDS
+    endings = [*setup.FILES, ".img", ""]
+    assert [end for end in endings if engines.is_file(f"image{end}")] == list(setup.FILES)
+    assert set(setup.FILES) == {".sif", *engines.ARCHIVES}
 
 
 def test_values_are_in_the_environment_unless_they_would_change_the_engine() -> None:
@@ -45,12 +54,20 @@ def test_apptainer_is_given_everything_by_its_own_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "code", "answer", "last", "never"),
+    ("kind", "code", "answer", "words", "never"),
     [
         ("podman", 125, "0001-01-01 00:00:00 +0000 UTC", "Error: no", 125),
+        ("podman", 126, "0001-01-01 00:00:00 +0000 UTC", "Error: runtime: permission denied", 125),
+        ("podman", 126, "0001-01-01", 'Error: runc: exec: "x": permission denied: OCI', 126),
+        ("podman", 126, "0001-01-01", 'Error: runc: exec: "runc": permission denied: OCI', 125),
+        ("podman", 126, "0001-01-01", "Error: crun: open executable: Permission denied", 126),
+        ("podman", 126, "2026-11-16 19:31:51.3 +0000 UTC", "Error: permission denied", 0),
+        ("podman", 127, "0001-01-01", "Error: crun: libyajl.so.2: No such file or directory", 125),
+        ("podman", 127, "0001-01-01", "Error: crun: executable file `x` not found in $PATH", 127),
         ("podman", 125, "", "Error: no", 125),
         ("podman", 125, "2026-11-16 19:31:51.3 +0000 UTC", "mine", 0),
-        ("docker", 127, "0001-01-01T00:00:00Z", "not found", 127),
+        ("docker", 127, "0001-01-01T00:00:00Z", 'exec: "x": executable file not found', 127),
+        ("docker", 127, "0001-01-01T00:00:00Z", "log.json: no such file or directory", 125),
         ("docker", 1, "", "", 0),
         ("apptainer", 255, "", "FATAL:   could not open image", 125),
         ("apptainer", 255, "", 'FATAL:   "x": executable file not found in $PATH', 127),
@@ -59,9 +76,26 @@ def test_apptainer_is_given_everything_by_its_own_names() -> None:
     ],
 )
 def test_a_failure_is_the_engines_only_if_nothing_began(
-    kind: str, code: int, answer: str, last: str, never: int
+    kind: str, code: int, answer: str, words: str, never: int
 ) -> None:
-    assert engines.never_began(Inside(kind, kind, "x"), code, answer, last) == never
+    assert engines.never_began(Inside(kind, kind, "image"), code, answer, words, "x") == never
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "words"),
+    [
+        ("podman", 'time="2026" level=error msg="x"\nError: OCI: on fire\n', "Error: OCI: on fire"),
+        ("docker", "docker: Error: on fire\n: unknown\n\nRun 'docker run --help' for more\n",
+         "docker: Error: on fire : unknown"),
+        ("docker", "Error response from daemon: no such image\n",
+         "Error response from daemon: no such image"),
+        ("apptainer", "INFO:  x\nFATAL:   no image\n", "FATAL:   no image"),
+        ("apptainer", "FATAL: mine\nthe last\n", "the last"),
+        ("podman", "", ""),
+    ],
+)  # fmt: skip
+def test_what_an_engine_said_is_told_in_one_line(kind: str, written: str, words: str) -> None:
+    assert engines.said(Inside(kind, kind, "image"), written) == words
 
 
 def test_the_next_engine_is_tried_and_all_are_told_of(tmp_path: Path) -> None:

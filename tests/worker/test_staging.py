@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.worker.staging import collect, prepare
+from tailrace.worker.staging import MOST_NEW, Refused, collect, found_new, prepare
 
 from .conftest import Worker, wait_for
 from .scripted_desk import Json, ScriptedDesk
@@ -166,3 +166,15 @@ def test_an_unwritable_scratch_folder_is_the_hosts_failure(staged, tmp_path: Pat
     (tmp_path / "scratch").write_text("a file in the way")
     result = staged("true")
     assert result["outcome"] == "host_failed" and "scratch" in result["error"]
+
+
+def test_all_that_a_task_left_without_declaring_it_is_found(tmp_path: Path) -> None:
+    for name in ("known/in", "known/new", "sum", "__pycache__/x.pyc", "deep/er/table"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    found = found_new(str(tmp_path), [{"name": "known/in"}, {"name": "gone"}])
+    assert [one["name"] for one in found] == ["sum", "deep/er/table", "known/new"]
+    for number in range(MOST_NEW):
+        (tmp_path / str(number)).touch()
+    with pytest.raises(Refused, match="it left 1,003 files in its folder, of at most 1,000"):
+        found_new(str(tmp_path), [{"name": "known/in"}])
