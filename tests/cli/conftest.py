@@ -68,7 +68,11 @@ class Answer(NamedTuple):
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        try:
+            return json.loads(self.out)
+        except json.JSONDecodeError:
+            said = f"no JSON but {self.out!r}, exit code {self.code}, and said: {self.err}"
+            raise AssertionError(said) from None
 
 
 @pytest.fixture(scope="session", autouse=True)
