@@ -292,6 +292,20 @@ def test_millions_of_rows_are_read_page_by_page_beside_other_questions(
     link.close()
 
 
+def test_who_asks_once_waits_for_a_database_that_is_slow_to_answer(
+    url: str, store: Store, database: Database
+) -> None:
+    database.pause()
+    later = threading.Timer(pgconnect.HURRIED_S + 1.5, database.go_on)
+    later.start()
+    try:
+        link = PostgresLink(read(url))
+        assert link.execute("SELECT count(*) FROM feed").fetchone() == (0,)
+        link.close()
+    finally:
+        later.join()
+
+
 def test_text_that_postgresql_cannot_hold_is_kept_without_it(store: Store) -> None:
     store.commit(_news("a\0b"))
     assert _kinds(store) == ["a\ufffdb"]

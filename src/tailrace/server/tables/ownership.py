@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
 from tailrace.errors import StoreBusy, StoreError
 from tailrace.server.tables.link import Trouble
-from tailrace.server.tables.pgconnect import connect, driver, told
+from tailrace.server.tables.pgconnect import HURRIED_S, PATIENT_S, connect, driver, told
 from tailrace.server.tables.storeurl import StoreUrl
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Ownership:
 
     def take(self) -> None:
         """Raises StoreBusy if another has it."""
-        link = connect(self._url, self._name)
+        link = connect(self._url, self._name, patience_s=HURRIED_S if self._link else PATIENT_S)
         link.hurried = True  # its questions take no time
         try:
             self._lock(link)

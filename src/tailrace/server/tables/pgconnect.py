@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 #: A network that swallows everything must not hold us, nor what we hold there, for hours.
 CLIENT = {
-    "connect_timeout": 5,
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -30,6 +29,8 @@ SERVER = {
     "idle_in_transaction_session_timeout": "20000",
     "client_min_messages": "warning",
 }
+#: For a connection, of who has nothing else to do: a database under load takes its time.
+PATIENT_S, HURRIED_S = 20, 5
 #: Read-only, too long in a transaction, in one that failed: no fault of the statement.
 PASSING = ("25006", "25P02", "25P03")
 #: Beyond what the database can hold, such as a row of its index: so it will be the next time.
@@ -41,12 +42,14 @@ DURABLE = (
 )
 
 
-def connect(url: StoreUrl, name: str, *, readonly: bool = False) -> Connection:
+def connect(
+    url: StoreUrl, name: str, *, readonly: bool = False, patience_s: int = HURRIED_S
+) -> Connection:
     psycopg = driver(url)
     from tailrace.server.tables import pgdriver
 
     try:
-        link = pgdriver.connect(_conninfo(url, name, readonly))
+        link = pgdriver.connect(_conninfo(url, name, readonly, patience_s))
         link.execute(DURABLE)
     except psycopg.Error as error:
         raise told(url, error) from error
@@ -64,7 +67,7 @@ def driver(url: StoreUrl) -> Any:
     return psycopg
 
 
-def _conninfo(url: StoreUrl, name: str, readonly: bool) -> str:
+def _conninfo(url: StoreUrl, name: str, readonly: bool, patience_s: int) -> str:
     from psycopg.conninfo import make_conninfo
 
     given = _given(url)
@@ -74,7 +77,8 @@ def _conninfo(url: StoreUrl, name: str, readonly: bool) -> str:
     options = " ".join(f"-c {key}={value}" for key, value in ours.items())
     if given.get("options"):
         options = f"{given['options']} {options}"
-    named = {**CLIENT, **given, "options": options, "application_name": name}
+    always = {"options": options, "application_name": name}
+    named = {**CLIENT, "connect_timeout": patience_s, **given, **always}
     return make_conninfo("", **named)
 
 

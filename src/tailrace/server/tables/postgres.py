@@ -20,7 +20,7 @@ from tailrace.errors import StoreError
 from tailrace.server.tables.bulk import at_once
 from tailrace.server.tables.link import Row, Rows, Trouble, Work
 from tailrace.server.tables.ownership import Ownership
-from tailrace.server.tables.pgconnect import connect, driver, told
+from tailrace.server.tables.pgconnect import HURRIED_S, PATIENT_S, connect, driver, told
 from tailrace.server.tables.storeurl import StoreUrl
 
 if TYPE_CHECKING:
@@ -43,10 +43,11 @@ class PostgresLink:
         self._hurried = False
         self._rests = False
         self._streams = count(1)
-        self._link = self._connected()
+        self._link = self._connected(PATIENT_S)
 
-    def _connected(self) -> Connection:
-        link = connect(self.url, f"tailrace {self.url.schema}", readonly=self._readonly)
+    def _connected(self, patience_s: int = HURRIED_S) -> Connection:
+        name = f"tailrace {self.url.schema}"
+        link = connect(self.url, name, readonly=self._readonly, patience_s=patience_s)
         link.hurried = self._hurried
         return link
 
