@@ -79,9 +79,16 @@ def test_a_result_that_failed_and_went_with_its_machine_is_lost_once() -> None:
     assert [told["work_useful_h"] * HOUR for told in found] == pytest.approx([1.0] * 6)
 
 
+@pytest.mark.parametrize("news", ['{ delay = "30s" }', '{ every = "1m" }'])
+def test_of_two_successes_that_were_not_heard_of_one_is_useful(news: str) -> None:
+    """Both are done at 40 s, and only later does anybody know."""
+    bag = f"[bags.b]\nlengths = [40]\n{TWICE}"
+    assert seconds(f"news = {news}\n[pools.a]\nmachines = 2\n{bag}") == (40, 80)
+
+
 @st.composite
 def worlds(draw: Any) -> str:
-    """Of speed 1 and without late news: what a machine has done is heard at once."""
+    """Of speed 1, so that the length of a task is the work of its result."""
     pools = [draw(pool(name)) for name in ("one", "two")[: draw(st.integers(1, 2))]]
     lengths = draw(st.lists(st.integers(1, 60), min_size=1, max_size=6))
     bag = ["[bags.b]", f"lengths = {lengths}"]
@@ -94,7 +101,8 @@ def worlds(draw: Any) -> str:
     recovery = draw(st.integers(0, 2))
     saves = f"every = {every}, pause = {pause}, latency = {latency}, recovery = {recovery}"
     bag += draw(st.sampled_from([[], [f"checkpoint = {{ {saves} }}"]]))
-    return "\n".join(["stop.time = '10h'", *pools, *bag, f"retries = {retries}"])
+    news = draw(st.sampled_from([[], ["news.delay = 3"], ["news.every = 7"]]))
+    return "\n".join(["stop.time = '10h'", *news, *pools, *bag, f"retries = {retries}"])
 
 
 @st.composite

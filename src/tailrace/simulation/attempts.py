@@ -19,6 +19,7 @@ from tailrace.simulation.record import UNKNOWN, Record
 from tailrace.simulation.scenario import Calling, Machines, Scenario
 from tailrace.simulation.telling import Teller
 from tailrace.simulation.timelimits import time_limits
+from tailrace.simulation.unheard import unheard_of
 
 SUCCEEDED, TASK_FAILED = Outcome.SUCCEEDED, Outcome.TASK_FAILED
 LOST, CANCELLED = Outcome.LOST, Outcome.CANCELLED
@@ -47,6 +48,7 @@ class Attempts:
         limits = self._limits = time_limits(scenario.bags, engine, self._over_limit)
         self._followers = [one for one in (progress, limits) if one is not None]
         self._failing = failing_of(scenario.bags, streams)
+        self.unheard = unheard_of(scenario)
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
             for machines in scenario.pools
@@ -211,6 +213,8 @@ class Attempts:
             host.machine.discount(job)
         elif self._has_result(sent):
             host.machine.discount(job)
+        elif self.unheard is not None:
+            self.unheard.add(job)
         ended = Ended(number, sent.bag, sent.index, host.name, outcome, measured)
         if host.calls is not None:
             host.calls.ended(ended, job)

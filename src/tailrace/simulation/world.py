@@ -79,6 +79,7 @@ class World:
         bags = self._submissions = Submissions(scenario, engine, streams, teller)
         self.records = bags.records
         attempts = Attempts(scenario, engine, streams, teller, self.hosts, bags.records)
+        self._unheard = attempts.unheard
         self._luggage = luggage_of(scenario, streams)
         self._transport = Transport(engine, scenario.network)
         staging = Staging(attempts.freed, attempts.refused, self._transport, self._luggage)
@@ -114,6 +115,8 @@ class World:
 
     def _settle(self, end: Settle) -> None:
         self.records[end.bag - 1].settle(end.index, self.engine.now, end.outcome)
+        if self._unheard is not None:
+            self._unheard.settle(end.bag, end.index, end.attempt)
         if self._luggage:
             winner = end.attempt if end.outcome is Outcome.SUCCEEDED else None
             self._luggage[end.bag - 1].settle(end.index, winner, self._transport.storage)
