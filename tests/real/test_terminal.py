@@ -52,12 +52,14 @@ class Terminal:
 
 
 def test_an_interrupted_run_is_resumed_on_a_terminal(folder: Folder) -> None:
-    folder.write("jobs", "echo begun >> begun; sleep 0.4\n" * 12)
+    wait = "until [ -e go ]; do sleep 0.05; done"  # however late the signal comes
+    folder.write("jobs", f"echo begun >> begun; {wait}\n" * 12)
     first = Terminal(folder, "run", "--commands", "jobs")
     folder.wait_for(lambda: (folder.path / "begun").exists() and "running" in str(first.screen))
     first.process.send_signal(signal.SIGINT)
     assert "tailrace resume 1" in first.finish()
     assert first.process.returncode == 130
+    folder.write("go", "")
     second = Terminal(folder, "resume")
     assert "12 of 12 tasks succeeded" in second.finish()
     assert second.process.returncode == 0
