@@ -3,7 +3,7 @@ then what replication wants."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from itertools import groupby
 
 from tailrace.scheduler import (
@@ -28,7 +28,7 @@ def match(state: State) -> None:
     turns: Turns = {}
     pools = openings.pools(state)
     bags = fleet.hungry(state, pools)
-    if bags and state.replicating and _ranks_differ(state, bags):
+    if bags and state.replicating and _some_repeat_first(state, bags):
         _repeat_first_all(state, pools, served, turns)
     if len(bags) == 1:  # as most often
         _share_out(state, bags[0], pools, served)
@@ -41,17 +41,34 @@ def match(state: State) -> None:
     _close(state, served)
 
 
-def _ranks_differ(state: State, bags: list[Bag]) -> bool:
+def _some_repeat_first(state: State, bags: list[Bag]) -> bool:
     """Where nobody says so, all rank alike, and nothing comes before what was never sent."""
     some = (*bags, *state.replicating.values())
-    return any(bag.rules is not None and bag.rules.rank != 0.0 for bag in some)
+    if any(bag.rules is not None and bag.rules.rank != 0.0 for bag in some):
+        return True
+    return any(map(_goes_first, state.replicating.values()))
+
+
+def _goes_first(bag: Bag) -> bool:
+    return bag.replication is not None and bag.replication.goes_first()
 
 
 def _repeat_first_all(state: State, pools: list[str], served: Served, turns: Turns) -> None:
     """What is wanted once more by bags that rank above those with tasks to send."""
+    _go_round(state, pools, served, turns, lambda host, turn: _repeat_first(state, host, turn))
+
+
+def _go_round(
+    state: State,
+    pools: list[str],
+    served: Served,
+    turns: Turns,
+    serve: Callable[[Host, Turn], None],
+) -> None:
+    """Open offers, host by host."""
     for host in list(openings.of_pools(state, pools)):
         before = state.next_attempt
-        _repeat_first(state, host, _turn_of(state, host, turns))
+        serve(host, _turn_of(state, host, turns))
         if state.next_attempt > before:
             served[host.id] = host
 
@@ -86,12 +103,12 @@ def _serve_takers(
     state: State, bags: list[Bag], pools: list[str], served: Served, turns: Turns
 ) -> None:
     """Hosts that these would take, as if each had just offered: all others have their say."""
-    for host in list(openings.of_pools(state, pools)):
-        before = state.next_attempt
+
+    def serve(host: Host, turn: Turn) -> None:
         if any(_takes(state, bag, host) for bag in bags):
-            _serve(state, host, _turn_of(state, host, turns))
-        if state.next_attempt > before:
-            served[host.id] = host
+            _serve(state, host, turn)
+
+    _go_round(state, pools, served, turns, serve)
 
 
 def _takes(state: State, bag: Bag, host: Host) -> bool:
@@ -111,11 +128,7 @@ def _close(state: State, served: Served) -> None:
 
 def _serve_all(state: State, pools: list[str], served: Served, turns: Turns) -> None:
     """Host by host, as if each had just offered: who is first may be another for each."""
-    for host in list(openings.of_pools(state, pools)):
-        before = state.next_attempt
-        _serve(state, host, _turn_of(state, host, turns))
-        if state.next_attempt > before:
-            served[host.id] = host
+    _go_round(state, pools, served, turns, lambda host, turn: _serve(state, host, turn))
 
 
 def _share_out_all(
@@ -136,14 +149,12 @@ def _share_out_all(
 def _serve_some(
     state: State, bags: list[Bag], pools: list[str], served: Served, turns: Turns
 ) -> None:
-    for host in list(openings.of_pools(state, pools)):
+    def serve(host: Host, turn: Turn) -> None:
         here = [bag for bag in bags if bag.hungry and fleet.admits_pool(bag, host)]
-        before = state.next_attempt
         if here:
-            turn = _turn_of(state, host, turns)
             _serve_each(state, precedence.sort(state, here, host), host, turn)
-        if state.next_attempt > before:
-            served[host.id] = host
+
+    _go_round(state, pools, served, turns, serve)
 
 
 def match_one(state: State, host: Host) -> bool:
@@ -175,8 +186,8 @@ def _repeat(state: State, bag: Bag, host: Host, turn: Turn) -> None:
 
 def _repeat_first(state: State, host: Host, turn: Turn) -> None:
     """What is wanted once more has the rank of its bag, and comes before tasks of those that rank
-    below it; else all that was never sent comes first. What the host prefers, comes before; and who
-    would not go there, stands before nobody."""
+    below it; else all that was never sent comes first, unless a strategy says otherwise. What the
+    host prefers, comes before; and who would not go there, stands before nobody."""
     wanting = [bag for bag in state.replicating.values() if _wants_on(bag, host)]
     if not wanting:
         return
@@ -189,9 +200,9 @@ def _repeat_first(state: State, host: Host, turn: Turn) -> None:
     places = [(place(bag), bag) for bag in bags if bag.hungry]
     for bag in sorted(wanting, key=place, reverse=True) if places else ():
         mine = place(bag)
-        if any(other >= mine and _may_go(state, one, host) for other, one in places):
-            return
-        _repeat(state, bag, host, turn)
+        waits = any(other >= mine and _may_go(state, one, host) for other, one in places)
+        if not waits or _goes_first(bag):
+            _repeat(state, bag, host, turn)
 
 
 def _may_go(state: State, bag: Bag, host: Host) -> bool:

@@ -31,6 +31,8 @@ REPLICATION: dict[str, Callable[..., Replication]] = {
     "wqr": WorkQueueWithReplication,
     "ntdmr": NTDMr,
 }
+# Of bags that say in their policy when a task is repeated.
+BY_POLICY: dict[str, Callable[[], Replication]] = {"ReplicationRequirements": ByRequirements}
 
 # By what an option is unless it is given (annotations are lost where a strategy is compiled): which
 # values are good, and how to call them.
@@ -71,7 +73,9 @@ def policy_changed(state: State, bag: Bag) -> None:
 def _by_requirements(bag: Bag) -> Replication | None:
     last_called = bag.terms.last and bag.arrived is None
     wanted = bag.rules is not None and bag.rules.replicates
-    return ByRequirements() if wanted and bag.terms.repeatable and not last_called else None
+    if not wanted or not bag.terms.repeatable or last_called:
+        return None
+    return BY_POLICY["ReplicationRequirements"]()
 
 
 def admit(family: str, strategy: Strategy) -> str:

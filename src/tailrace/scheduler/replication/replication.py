@@ -52,6 +52,11 @@ class Replication:
         """Anything at all on hosts of reliable pools, or on the others; asked with every offer."""
         return False
 
+    def goes_first(self) -> bool:
+        """Does what it wants come before all that was never sent, whoever ranks higher? Else what
+        is wanted comes before tasks of bags that rank below its own."""
+        return False
+
     def lacks(self, bag: Bag, *, reliable: bool) -> int:
         """Attempts that are worth a machine of such a pool, which would begin on it at once."""
         return 0
