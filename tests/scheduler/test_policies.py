@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.policy import BagPolicy, HostPolicy, Plain, Policy
 from tailrace.bag.terms import Retries, Strategy
+from tailrace.policy.attributes import MOST_REPLICAS
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import verdicts
 from tailrace.scheduler.decisions import Assign, Unmatched
@@ -419,6 +420,19 @@ def test_a_trial_says_what_would_be_and_does_nothing() -> None:
     assert (spot.host, spot.matches, spot.why) == ("spot", False, "JobRequirements is false")
     assert verdicts.trial_twice(state, 1) == [(sent.index, 1)]
     assert state.next_attempt == before
+
+
+def test_a_trial_repeats_no_task_that_has_as_many_attempts_as_may_be() -> None:
+    stage = stage_of(HOME)
+    submit(stage, 1, said(replication_requirements="true", concurrency="99"))
+    stage.offer("home")
+    for number in range(2, MOST_REPLICAS + 2):
+        expected = [(0, number - 1)] if number <= MOST_REPLICAS else []
+        assert verdicts.trial_twice(stage.scheduler.state, 1) == expected
+        stage.host(f"host{number}", pool="home", cores=1)
+        stage.offer(f"host{number}")
+        stage.wait(61)
+    assert len(stage.scheduler.state.bags[1].live[0]) == MOST_REPLICAS
 
 
 def test_host_records_are_seen() -> None:

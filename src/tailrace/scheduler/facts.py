@@ -78,6 +78,12 @@ def replicas(bag: Bag, index: int) -> list[Attempt]:
     return [one for one in live if not one.expired and one.dropping is None]
 
 
+def has_room(bag: Bag, index: int) -> bool:
+    """May a task that is out have one more, as far as its policy can look at them?"""
+    out = len(replicas(bag, index))
+    return 0 < out < MOST_REPLICAS and index not in bag.done and bag.repeats(index)
+
+
 def _cores(host: Host) -> int:
     return max(host.whole.get("cores", 0) // 1000, 1)
 

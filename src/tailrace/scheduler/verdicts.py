@@ -13,7 +13,7 @@ from tailrace.policy import bagpolicy
 from tailrace.policy.ads import Scene
 from tailrace.policy.parts import conjuncts
 from tailrace.policy.policies import Compiled
-from tailrace.scheduler import asking, fleet, policies, tails
+from tailrace.scheduler import asking, facts, fleet, policies, tails
 from tailrace.scheduler.asking import Job
 from tailrace.scheduler.decisions import Unmatched
 from tailrace.scheduler.policies import Rules, Ruling
@@ -88,7 +88,8 @@ def trial_twice(state: State, number: int) -> list[tuple[int, int]]:
         return [
             (index, len(attempts))
             for index, attempts in sorted(bag.live.items())
-            if index not in bag.done and policies.may_repeat_now(state, bag, index, scene) is True
+            if facts.has_room(bag, index)
+            and policies.may_repeat_now(state, bag, index, scene) is True
         ]
 
 

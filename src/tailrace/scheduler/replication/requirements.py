@@ -9,7 +9,7 @@ time-out has passed are sent again by the bag itself.
 from __future__ import annotations
 
 from tailrace.policy.ads import Scene
-from tailrace.policy.attributes import MOST_REPLICAS, Plain
+from tailrace.policy.attributes import Plain
 from tailrace.scheduler import facts, fleet, looking, policies, tails
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.deriving import mypyc_attr
@@ -137,9 +137,8 @@ class ByRequirements(Replication):
         the number of its attempts."""
         tickets = []
         for index in bag.live:
-            out = facts.replicas(bag, index)
-            if out and index not in bag.done and len(out) < MOST_REPLICAS and bag.repeats(index):
+            if facts.has_room(bag, index):
                 self._lots += 1
                 lot = draw(state.seed, bag.id, "replicas", self._lots)
-                tickets.append((-(lot ** len(out)), index))
+                tickets.append((-(lot ** len(facts.replicas(bag, index))), index))
         return [index for _, index in sorted(tickets)[:MOST_ASKED]]
