@@ -21,12 +21,12 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 # classes cannot inherit from other compiled ones. Not here: records, for mypyc drops what stands
 # behind their base class (`eq=False`). tests/test_compiling.py looks after both.
 HOT = {
-    "scheduler": "admission bits blame brain bundling dispatch endings fleet fresh offers "
+    "scheduler": "admission bits blame brain brakes bundling dispatch endings fleet fresh offers "
     "openings records replication/ntdmr replication/replication replication/requirements "
     "replication/wqr requeue shares state tails timers",
     "knowledge": "runtimes",
-    "simulation": "attempts engine flow machine network record single staged stream telling "
-    "workclock",
+    "simulation": "attempts availability engine flow life machine network population record single "
+    "staged stream telling workclock world",
 }
 # With msgspec, since the compiler reads the types of what the modules import.
 NEEDED = ["mypy[mypyc]>=2.4", "msgspec>=0.18"]
