@@ -435,6 +435,19 @@ def test_a_trial_repeats_no_task_that_has_as_many_attempts_as_may_be() -> None:
     assert len(stage.scheduler.state.bags[1].live[0]) == MOST_REPLICAS
 
 
+def test_a_policy_that_is_taken_away_leaves_the_attempts_that_it_wanted() -> None:
+    stage = stage_of()
+    submit(stage, 2, said(replication_requirements="true"))
+    first = stage.offer("home") + stage.offer("spot")
+    stage.succeed(first[1])
+    stage.wait(61)
+    assert [one.index for one in stage.offer("spot")] == [first[0].index]
+    stage.tell(BagChanged(1, Change.POLICY, policy=None))
+    stage.restart()
+    stage.back("home", "spot")
+    assert len(stage.scheduler.state.bags[1].live[first[0].index]) == 2
+
+
 def test_host_records_are_seen() -> None:
     stage = stage_of(HOME)
     submit(stage, 99, said(rank="Host.Succeeded * 1000 + Host.MeanTurnaround"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tailrace.scheduler import fleet, money
 from tailrace.scheduler.attempt import Attempt
+from tailrace.scheduler.decisions import Assign
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.fresh import Grouped
 from tailrace.scheduler.lines import Lines
@@ -29,6 +30,18 @@ def check(state: State) -> None:
     lively = sum(len(host.live) for host in state.hosts.values())
     _hold(lively == len(state.attempts), f"{lively} attempts on hosts, {len(state.attempts)} live")
     _check_leases(state)
+    for decision in state.out:
+        if isinstance(decision, Assign):
+            _check_sent(state.bags[decision.bag], decision.index)
+
+
+def _check_sent(bag: Bag, index: int) -> None:
+    """Only what was just sent: two may be out that a strategy or policy wanted which is gone."""
+    fresh = [a for a in bag.live.get(index, ()) if a.dropping is None and not a.expired]
+    _hold(
+        len(fresh) <= 1 or bag.replication is not None or bag.rules is not None,
+        f"bag {bag.id}: task {index} was sent twice",
+    )
 
 
 def _check_progress(state: State, attempt: Attempt) -> None:
@@ -84,11 +97,6 @@ def _check_live(bag: Bag, index: int, attempts: tuple[Attempt, ...]) -> None:
         _hold(not wanted, f"bag {bag.id}: task {index} is done, yet an attempt is wanted")
     if not bag.repeats(index):
         _hold(len(attempts) <= 1, f"bag {bag.id}: two attempts of task {index} at once")
-    fresh = [a for a in wanted if not a.expired]
-    _hold(
-        len(fresh) <= 1 or bag.replication is not None or bag.rules is not None,
-        f"bag {bag.id}: task {index} was sent twice",
-    )
     trouble = bag.troubles.get(index)
     if trouble is not None:
         expired = [a.attempt for a in attempts if a.expired]
