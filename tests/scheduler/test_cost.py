@@ -83,6 +83,21 @@ def test_many_hungry_bags() -> None:
     assert cost_of_a_task(crowd(hungry=500), "h3") <= cost_of_a_task(crowd(hungry=10), "h3")
 
 
+def test_many_bags_whose_rank_each_host_has_to_be_asked_for() -> None:
+    """Those that look the same to it are asked about once."""
+
+    def among(bags: int) -> int:
+        stage = Stage(check=False)
+        stage.hosts("h")
+        policy = BagPolicy(Policy(rank="Tail ? Host.JobsToday : Host.NumCpus"))
+        for count in [1] * bags + [1000] * bags:
+            stage.submit(count, policy=policy, trial_us=0)
+        stage.tables.enter = lambda decisions, now: None  # type: ignore[method-assign]
+        return cost_of_a_task(stage, "h")
+
+    assert among(300) <= among(5) * 1.2  # a heap of them is a little higher
+
+
 def test_many_hungry_bags_of_other_pools() -> None:
     def among(others: int) -> int:
         stage = Stage(Pool("home", max=0), Pool("away", max=0), check=False)

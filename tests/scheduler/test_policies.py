@@ -355,6 +355,29 @@ def test_a_tail_may_stay(stays: bool) -> None:
     assert _ranks(stage) == {float(stays)}
 
 
+@pytest.mark.parametrize("pool, lost, then", [("home", 0, 2), ("spot", 0, 3), ("home", 1, 3)])
+def test_who_comes_into_its_tail_or_leaves_it_stands_elsewhere_at_once(
+    pool: str, lost: int, then: int
+) -> None:
+    """Three bags that look the same to their rank, until one of the second's two tasks is sent;
+    and again, if that is lost."""
+    stage = stage_of(HOME, SPOT)
+    policy = said(rank='Tail ? (Host.Pool == "home" ? 9 : -9) : 1')
+    for count in (99, 2, 99):
+        submit(stage, count, policy, tail_below=2)
+    (first,) = stage.offer("home")
+    stage.wait(5)
+    stage.succeed(first)
+    (second,) = stage.offer("home")
+    stage.wait(3)
+    (third,) = stage.offer("spot")
+    stage.wait(2)
+    stage.succeed(third)
+    stage.end(second, Outcome.LOST if lost else Outcome.SUCCEEDED)
+    assert [first.bag, second.bag, third.bag] == [1, 2, 3]
+    assert [one.bag for one in stage.offer(pool)] == [then]
+
+
 def _ranks(stage: Stage) -> set[float]:
     return {one.rank for one in verdicts.trial(stage.scheduler.state, 1)}
 

@@ -9,6 +9,7 @@ from tailrace.scheduler import (
     brakes,
     doubts,
     fleet,
+    kin,
     looking,
     money,
     policies,
@@ -187,6 +188,8 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
     live[index] = (*live[index], attempt) if index in live else (attempt,)
     bag.out += not attempt.expired
     shares.charge(state, bag, attempt)
+    if bag.rules is not None:
+        kin.look(state, bag)
     if host.payer is not None:
         money.owe(state, bag, host, attempt)
 
@@ -246,6 +249,7 @@ def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -
     state.out.append(Settle(bag.id, index, attempt, outcome, trouble is not None))
     if trouble is not None:
         bag.requeue.remove(index)
+        kin.look(state, bag)
         doubts.settle(state, bag, index, trouble.unsettled)
     if replication is not None:
         replication.settled(state, bag, index)

@@ -6,6 +6,7 @@ does not shift what another gets, and a restart goes on where it was.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from zlib import crc32
 
 _MASK = (1 << 64) - 1
@@ -13,8 +14,12 @@ _MASK = (1 << 64) - 1
 
 def draw(seed: int, bag: int, purpose: str, n: int) -> float:
     """In [0, 1)."""
-    key = _mix(seed & _MASK) ^ _mix((bag << 32) ^ crc32(purpose.encode()))
-    return _mix(key + n * 0x9E3779B97F4A7C15 & _MASK) / 2.0**64
+    return _mix(_key(seed, bag, purpose) + n * 0x9E3779B97F4A7C15 & _MASK) / 2.0**64
+
+
+@lru_cache(maxsize=4096)  # a bag draws again and again for the same few purposes
+def _key(seed: int, bag: int, purpose: str) -> int:
+    return _mix(seed & _MASK) ^ _mix((bag << 32) ^ crc32(purpose.encode()))
 
 
 def _mix(z: int) -> int:

@@ -7,7 +7,8 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
 
 from tailrace.bag.needs import Amounts, times
-from tailrace.scheduler import looking, openings, policies, units
+from tailrace.scheduler import kin, looking, openings, policies, units
+from tailrace.scheduler.kin import Kin
 from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.rows import STANDING, HostRow, LeaseRow
 from tailrace.scheduler.state import ENDED, Bag, Host, State
@@ -164,6 +165,8 @@ def _count_in(state: State, host: Host) -> None:
         count = slots(bag, host)
         bag.hosts += count > 0
         bag.slots += count
+        if bag.rules is not None:
+            kin.look(state, bag)
 
 
 def _count_out(state: State, host: Host) -> None:
@@ -176,6 +179,8 @@ def _count_out(state: State, host: Host) -> None:
         count = slots(bag, host)
         bag.hosts -= count > 0
         bag.slots -= count
+        if bag.rules is not None:
+            kin.look(state, bag)
         if count and not bag.hosts:
             state.fleet_due[bag.id] = None
 
@@ -247,6 +252,8 @@ def closed(state: State, bag: Bag) -> None:
 
 def queue(state: State, bag: Bag) -> None:
     """Work has come. Who is found to be sated leaves the queue when he is asked."""
+    if bag.rules is not None:
+        kin.look(state, bag)
     if not bag.queued:
         bag.queued = True
         state.queued += 1
@@ -270,9 +277,12 @@ def _move_up(state: State, bag: Bag) -> None:
             state.lines[name].enter(bag, rank or 0.0)
 
 
-def _rank(bag: Bag) -> float | None:
-    """None: it is not the same for every host, at any time."""
-    return 0.0 if bag.rules is None else bag.rules.rank
+def _rank(bag: Bag) -> float | Kin | None:
+    """None: it is not the same for every host, at any time, and nobody looks as this one does."""
+    rules = bag.rules
+    if rules is None:
+        return 0.0
+    return rules.kin if rules.rank is None else rules.rank
 
 
 def queue_anew(state: State, bag: Bag) -> None:

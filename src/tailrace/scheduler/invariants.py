@@ -7,6 +7,7 @@ from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Assign
 from tailrace.scheduler.events import LeaseState
 from tailrace.scheduler.fresh import Grouped
+from tailrace.scheduler.kin import kin_of
 from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.rows import BagPhase
 from tailrace.scheduler.state import ENDED, Bag, Host, State
@@ -117,8 +118,13 @@ def _check_indexes(state: State, bag: Bag) -> None:
     if bag.id in state.open:
         counts = [fleet.slots(bag, host) for host in state.able.values()]
         _hold(bag.slots == sum(counts), f"bag {bag.id}: {bag.slots} slots kept, {sum(counts)} are")
+        _hold(not bag.hungry or _is_among_its_kin(state, bag), f"bag {bag.id}: kin adrift")
         hosts = sum(count > 0 for count in counts)
         _hold(bag.hosts == hosts, f"bag {bag.id}: {bag.hosts} hosts kept, {hosts} are")
+
+
+def _is_among_its_kin(state: State, bag: Bag) -> bool:
+    return bag.rules is None or bag.rules.kin == kin_of(state, bag)
 
 
 def _stands(lines: Lines, bag: Bag) -> int:

@@ -9,12 +9,15 @@ more. Who has nothing to send keeps his place until somebody comes to it.
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tailrace.scheduler.kin import Kin
     from tailrace.scheduler.state import Bag
+
+    Place: TypeAlias = float | Kin  # a rank, or those who are asked about as one
 
 Entry = tuple[float, int, int]  # what it has had, its number, which of its entries
 Line = list[Entry]  # a heap
@@ -25,20 +28,20 @@ class Lines:
     __slots__ = ("_entered", "_places", "by_rank", "judged", "standing")
 
     def __init__(self) -> None:
-        self.by_rank: dict[float, dict[str, Line]] = {}  # and by owner
-        self.judged: dict[int, None] = {}  # bags whose rank is not the same for every host
+        self.by_rank: dict[Place, dict[str, Line]] = {}  # and by owner
+        self.judged: dict[int, None] = {}  # bags that are alone in how they look to their rank
         self.standing: dict[int, int] = {}  # the others, and which entry of each counts
-        self._places: dict[int, tuple[float, float]] = {}  # their ranks, and what that entry says
+        self._places: dict[int, tuple[Place, float]] = {}  # their ranks, and what that entry says
         self._entered = 0
 
-    def add(self, bag: Bag, rank: float | None) -> None:
+    def add(self, bag: Bag, rank: Place | None) -> None:
         """None: it has to be judged. Who stands here already, stays where he is."""
         if rank is None:
             self.judged[bag.id] = None
         elif bag.id not in self.standing:
             self.enter(bag, rank)
 
-    def enter(self, bag: Bag, rank: float) -> None:
+    def enter(self, bag: Bag, rank: Place) -> None:
         """By what it has had now; where it stood before does not count any more."""
         self._entered += 1
         self.standing[bag.id], self._places[bag.id] = self._entered, (rank, had(bag))
@@ -72,7 +75,7 @@ class Lines:
         self.standing.pop(bag.id, None)
         self._places.pop(bag.id, None)
 
-    def owners(self, rank: float) -> dict[str, Line]:
+    def owners(self, rank: Place) -> dict[str, Line]:
         """Those with a line at this rank; the empty ones are forgotten."""
         owners = self.by_rank[rank]
         for owner in [owner for owner, line in owners.items() if not line]:

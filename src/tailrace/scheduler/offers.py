@@ -81,7 +81,9 @@ def look_again(state: State, bags: list[Bag]) -> None:
     pools = openings.pools(state)
     bags = [bag for bag in bags if not bag.terms.pools or any(map(bag.terms.pools.count, pools))]
     hungry = [bag for bag in bags if bag.hungry]
-    if hungry and _are_bounded(state, hungry, pools):
+    if len(hungry) == 1 and len(state.open) == 1:  # as most often
+        _share_out(state, hungry[0], pools, served)
+    elif hungry and _are_bounded(state, hungry, pools):
         _serve_takers(state, hungry, pools, served, turns)
     else:
         _share_out_all(state, hungry, pools, served, turns)

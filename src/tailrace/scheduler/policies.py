@@ -21,6 +21,7 @@ from tailrace.policy.names import PARAMS
 from tailrace.policy.policies import Compiled, CompiledHost, compile_host_policy
 from tailrace.scheduler import facts, looking
 from tailrace.scheduler.fresh import Grouped
+from tailrace.scheduler.kin import Kin, has_kin
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -55,10 +56,12 @@ class Rules:
         "broken",
         "by_group",
         "changes",
+        "has_kin",
         "heeds_others",
         "job_keys",
         "kept",
         "keys",
+        "kin",
         "policy",
         "rank",
         "ruled",
@@ -81,6 +84,8 @@ class Rules:
         self.by_group = any(key.startswith(PARAMS) for key in self.job_keys)
         rank = self.policy.rank
         self.rank = 0.0 if rank is None else None if rank.value is None else _number(rank.value)
+        self.has_kin = has_kin(rank)
+        self.kin: Kin | None = None  # among which it stands in line; None: it is judged alone
         self.bound = ENDLESS  # attempts that it may hold, by what went there from those that waited
         self.kept: dict[tuple[str, int | None], Ruling] = {}  # by host and group, if all stays
         self.ruled: Ruling | None = None  # the last, on the host that is being served

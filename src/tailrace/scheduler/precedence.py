@@ -6,11 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import merge
+from typing import TYPE_CHECKING
 
 from tailrace.scheduler import fleet, policies
 from tailrace.scheduler.lines import Line, Lines, had
 from tailrace.scheduler.ranks import Ranks
 from tailrace.scheduler.state import Bag, Host, State
+
+if TYPE_CHECKING:
+    from tailrace.scheduler.lines import Place
 
 
 def first(state: State, host: Host) -> Bag | None:
@@ -34,7 +38,7 @@ def in_order(state: State, host: Host) -> Iterator[Bag]:
         return iter(_all_sorted(state, host))
     lines = state.lines[host.pool]
     if not lines.judged and len(lines.by_rank) == 1:
-        return _of_rank(state, lines, next(iter(lines.by_rank)), [])
+        return _of_rank(state, lines, list(lines.by_rank), [])
     return _by_rank(state, host, lines)
 
 
@@ -59,30 +63,43 @@ def turn(bag: Bag) -> tuple[float, float, float, int]:
 
 
 def _by_rank(state: State, host: Host, lines: Lines) -> Iterator[Bag]:
-    judged: dict[float, list[Bag]] = {}
     ranks = Ranks(state, host)
-    for number in list(lines.judged):
-        bag = state.bags[number]
+    judged: dict[float, list[Bag]] = {}
+    for bag in [state.bags[number] for number in lines.judged]:
         if bag.queued and _is_hungry(state, bag):
             judged.setdefault(ranks.of(bag), []).append(bag)
-    for rank in sorted(dict.fromkeys((*lines.by_rank, *judged)), reverse=True):
-        yield from _of_rank(state, lines, rank, judged.get(rank, []))
+    places: dict[float, list[Place]] = {}
+    for place in list(lines.by_rank):
+        known = place if isinstance(place, float) else _rank_of(state, lines, place, ranks)
+        if known is not None:
+            places.setdefault(known, []).append(place)
+    for rank in sorted(dict.fromkeys((*places, *judged)), reverse=True):
+        yield from _of_rank(state, lines, places.get(rank, []), judged.get(rank, []))
 
 
-def _of_rank(state: State, lines: Lines, rank: float, judged: list[Bag]) -> Iterator[Bag]:
-    owners: dict[str, Line] = lines.owners(rank) if rank in lines.by_rank else {}
-    if len(owners) == 1 and not judged:
-        for line in owners.values():
-            yield from _hungry_in(state, lines, line)
-        return
+def _rank_of(state: State, lines: Lines, kin: Place, ranks: Ranks) -> float | None:
+    """What is said of one of them holds for all. None: nobody of them has anything to send."""
+    for line in lines.owners(kin).values():
+        while bag := lines.foremost(line, state.bags.get):
+            if _is_hungry(state, bag):
+                return ranks.of(bag)
+    return None
+
+
+def _of_rank(state: State, lines: Lines, places: list[Place], judged: list[Bag]) -> Iterator[Bag]:
+    owners: dict[str, list[Line]] = {}
+    for place in places:
+        for name, line in lines.owners(place).items():
+            owners.setdefault(name, []).append(line)
     names = dict.fromkeys((*owners, *(bag.terms.owner for bag in judged)))
     for name in sorted(names, key=lambda name: (state.accounts[name].used, name)):
+        standing = [_hungry_in(state, lines, line) for line in owners.get(name, ())]
         mine = sorted((bag for bag in judged if bag.terms.owner == name), key=_turn)
-        yield from merge(_hungry_in(state, lines, owners.get(name, [])), mine, key=_turn)
+        yield from merge(*standing, mine, key=_turn) if mine or len(standing) > 1 else standing[0]
 
 
 def _turn(bag: Bag) -> tuple[float, int]:
-    return had(bag), bag.id
+    return bag.used / bag.terms.weight, bag.id  # `had`, on the path that each of a thousand takes
 
 
 def _hungry_in(state: State, lines: Lines, line: Line) -> Iterator[Bag]:

@@ -3,31 +3,47 @@ are asked about once: of a thousand with one policy most do."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tailrace.policy.attributes import Plain
 from tailrace.policy.expression import Expression
 from tailrace.scheduler import facts, policies
-from tailrace.scheduler.policies import BAG, HOST
+from tailrace.scheduler.kin import BAG, HOST, OF_BOT
 from tailrace.scheduler.state import Bag, Host, State
 
-OF_BOT = "Host.RunningOfBot"  # the only fact of a host that another bag sees otherwise
-Looks = tuple[Expression, int, tuple[Plain, ...]]  # the expression, and what it sees of a bag
+Looks = tuple[Plain, ...]  # what an expression sees of a bag
+Fact = Callable[[State, Bag], Plain]
+
+
+class Asked:
+    """An expression, on one host: what it asks of a bag, and what it said of those that look so."""
+
+    __slots__ = ("differs", "facts", "found")
+
+    def __init__(self, expression: Expression) -> None:
+        self.facts: list[Fact] = [facts.BAG[key] for key in expression.keys[BAG]]
+        self.differs = OF_BOT in expression.keys[HOST]
+        self.found: dict[Looks, float] = {}
 
 
 class Ranks:
     def __init__(self, state: State, host: Host) -> None:
         self._state, self._host = state, host
-        self._known: dict[Looks, float] = {}
+        self._asked: dict[Expression, Asked] = {}
 
     def of(self, bag: Bag) -> float:
-        asked = None if bag.rules is None else bag.rules.policy.rank
-        if asked is None or asked.value is not None:
+        expression = None if bag.rules is None else bag.rules.policy.rank
+        if expression is None or expression.value is not None:
             return policies.rank(self._state, bag, self._host)
-        seen = facts.of_bag(self._state, bag, asked.keys[BAG])
-        differs = OF_BOT in asked.keys[HOST]
-        running = facts.running_of(self._state, bag, self._host) if differs else 0
-        looks = asked, running, tuple(seen.values())
-        found = self._known.get(looks)
+        asked = self._asked.get(expression)
+        if asked is None:
+            asked = self._asked[expression] = Asked(expression)
+        state = self._state
+        looks: Looks = tuple([fact(state, bag) for fact in asked.facts])
+        if asked.differs:
+            looks = (*looks, facts.running_of(state, bag, self._host))
+        found = asked.found.get(looks)
         if found is None:
-            found = policies.rank(self._state, bag, self._host, seen)
-            self._known[looks] = found
+            seen = dict(zip(expression.keys[BAG], looks, strict=False))
+            found = asked.found[looks] = policies.rank(state, bag, self._host, seen)
         return found

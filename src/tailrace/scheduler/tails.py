@@ -10,9 +10,12 @@ from tailrace.scheduler.state import Bag, State
 
 def in_tail(bag: Bag) -> bool:
     """A strategy that knows better has said so; see `Bag.tail_us`."""
-    if bag.tail_us is not None and (bag.terms.tail_stays or bag.terms.replication is not None):
+    terms, fresh = bag.terms, bag.fresh
+    if bag.tail_us is not None and (terms.tail_stays or terms.replication is not None):
         return True
-    return bag.unsent < threshold(bag)
+    below = bag.slots if terms.tail_below is None else terms.tail_below  # as `threshold`
+    unsent = fresh.arrived - fresh.sent + len(bag.requeue.waiting)
+    return unsent < below or unsent == 0
 
 
 def note(state: State, bag: Bag) -> None:
