@@ -46,6 +46,7 @@ from tailrace.scheduler import (
     forgetting,
     invariants,
     keeping,
+    kin,
     leases,
     looking,
     offers,
@@ -102,6 +103,8 @@ class Scheduler:
         state.out = out
         if state.timers.next_us < now:
             ring(state, now - 1)
+        if state.resized:
+            kin.look_at_all(state)
         DOORS[type(event)](state, event)
         if state.supply or state.looking:
             look(state)
@@ -133,6 +136,8 @@ class Scheduler:
 def look(state: State) -> None:
     """Work or room has come: the open offers are looked at again; where it came to some bags alone,
     by these, since all others have left them."""
+    if state.resized:
+        kin.look_at_all(state)
     if state.excluded:
         fleet.readmit_the_last(state, (state.open if state.supply else state.looking).values())
     everybody, bags = state.supply, list(state.looking.values())

@@ -50,6 +50,8 @@ def send(state: State, bag: Bag, host: Host, most: int) -> None:
             replication.sent(state, bag, host, one)
     if bag.terms.tail_stays:
         tails.note(state, bag)
+    if bag.rules is not None and not bag.hungry:
+        fleet.sated(state, bag)  # else others would count it in the queue until its turn comes
 
 
 def _send_by_group(state: State, bag: Bag, host: Host, most: int, fresh: Grouped) -> int:

@@ -165,8 +165,7 @@ def _count_in(state: State, host: Host) -> None:
         count = slots(bag, host)
         bag.hosts += count > 0
         bag.slots += count
-        if bag.rules is not None:
-            kin.look(state, bag)
+    state.resized = True
 
 
 def _count_out(state: State, host: Host) -> None:
@@ -179,10 +178,9 @@ def _count_out(state: State, host: Host) -> None:
         count = slots(bag, host)
         bag.hosts -= count > 0
         bag.slots -= count
-        if bag.rules is not None:
-            kin.look(state, bag)
         if count and not bag.hosts:
             state.fleet_due[bag.id] = None
+    state.resized = True
 
 
 def readmit_the_last(state: State, bags: Collection[Bag]) -> None:

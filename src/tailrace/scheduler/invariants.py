@@ -124,7 +124,13 @@ def _check_indexes(state: State, bag: Bag) -> None:
 
 
 def _is_among_its_kin(state: State, bag: Bag) -> bool:
-    return bag.rules is None or bag.rules.kin == kin_of(state, bag)
+    """Unless that is due to be looked at."""
+    if bag.rules is None or state.resized:
+        return True
+    kin = bag.rules.kin
+    lines = [one for one in state.lines.values() if bag.id in one.standing]
+    places = [one for one in lines if kin is None or one.place(bag) == kin]
+    return kin == kin_of(state, bag) and len(places) == len(lines)
 
 
 def _stands(lines: Lines, bag: Bag) -> int:

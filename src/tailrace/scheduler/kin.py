@@ -3,29 +3,34 @@
 A rank that is not the same for every host has to be asked for at each offer. What it sees of a bag
 is mostly what never changes, and whether the bag is in its tail: a thousand bags with one policy
 are two kins then, and each is asked about once. A kin stands in line as bags of one rank do (see
-`lines`); who looks otherwise than before, goes over to another. Where a rank looks at what changes
-with every task, or by itself, each bag is judged alone.
+`lines`); who comes into its tail, or leaves it, goes over to another. Where a rank looks at what
+tells each bag from all others, or changes with every task, or by itself, each is judged alone.
 """
 
 from __future__ import annotations
 
 from tailrace.policy.attributes import Plain
 from tailrace.policy.expression import Expression
-from tailrace.scheduler import facts
+from tailrace.scheduler import facts, tails
 from tailrace.scheduler.state import Bag, State
 
-Kin = tuple[Expression, tuple[Plain, ...]]
+Kin = tuple[str, tuple[Plain, ...]]  # what they say, and what that sees of each of them
 HOST, BAG, JOB = 0, 1, 2  # parts of what an expression looks at
 OF_BOT = "Host.RunningOfBot"  # the only fact of a host that another bag sees otherwise
 OF_ALL = ("Queue.BOTsInQueue", "Now", "HourOfDay")  # every bag sees them alike
-STEADY = ("BOT.Name", "BOT.Owner", "BOT.Jobs", "BOT.Priority", "BOT.Deadline", "BOT.Tail")
+TAIL = "BOT.Tail"
+STEADY = ("BOT.Owner", "BOT.Priority", TAIL)
 
 
 def has_kin(rank: Expression | None) -> bool:
-    """Can bags with this rank be told apart by what seldom changes?"""
+    """Can many bags with this rank look the same to it, for a while?"""
     if rank is None or rank.value is not None or rank.keys[JOB] or OF_BOT in rank.keys[HOST]:
         return False
     return all(key in STEADY or key in OF_ALL for key in rank.keys[BAG])
+
+
+def sees_tail(rank: Expression | None) -> bool:
+    return rank is not None and TAIL in rank.keys[BAG]
 
 
 def kin_of(state: State, bag: Bag) -> Kin | None:
@@ -37,7 +42,7 @@ def kin_of(state: State, bag: Bag) -> Kin | None:
     rank = rules.policy.rank
     assert rank is not None
     keys = [key for key in rank.keys[BAG] if key in STEADY]
-    return rank, tuple([facts.BAG[key](state, bag) for key in keys])
+    return rank.flat.text, tuple([facts.BAG[key](state, bag) for key in keys])
 
 
 def look(state: State, bag: Bag) -> None:
@@ -45,11 +50,20 @@ def look(state: State, bag: Bag) -> None:
     rules = bag.rules
     if rules is None or not rules.has_kin:
         return
-    found = kin_of(state, bag)
-    if found == rules.kin:
+    in_tail = rules.sees_tail and tails.in_tail(bag)
+    if rules.looked and in_tail is rules.in_tail:
         return
-    rules.kin = found
-    if found is not None:
+    rules.looked, rules.in_tail = True, in_tail
+    rules.kin = kin = kin_of(state, bag)
+    if kin is not None:
         for lines in state.lines.values():
             if bag.id in lines.standing:
-                lines.enter(bag, found)
+                lines.enter(bag, kin)
+
+
+def look_at_all(state: State) -> None:
+    """Hosts have come or gone, and with them changes where a tail begins."""
+    state.resized = False
+    for bag in state.open.values():
+        if bag.rules is not None:
+            look(state, bag)

@@ -25,13 +25,14 @@ MOST_IDLE = 64  # entries of a line that do not count, and as many again as do
 
 
 class Lines:
-    __slots__ = ("_entered", "_places", "by_rank", "judged", "standing")
+    __slots__ = ("_crowd", "_entered", "_places", "by_rank", "judged", "standing")
 
     def __init__(self) -> None:
         self.by_rank: dict[Place, dict[str, Line]] = {}  # and by owner
         self.judged: dict[int, None] = {}  # bags that are alone in how they look to their rank
         self.standing: dict[int, int] = {}  # the others, and which entry of each counts
         self._places: dict[int, tuple[Place, float]] = {}  # their ranks, and what that entry says
+        self._crowd: dict[Place, int] = {}  # how many stand at each rank
         self._entered = 0
 
     def add(self, bag: Bag, rank: Place | None) -> None:
@@ -41,8 +42,14 @@ class Lines:
         elif bag.id not in self.standing:
             self.enter(bag, rank)
 
+    def place(self, bag: Bag) -> Place:
+        """Of one that stands here."""
+        return self._places[bag.id][0]
+
     def enter(self, bag: Bag, rank: Place) -> None:
         """By what it has had now; where it stood before does not count any more."""
+        self._go(bag.id)
+        self._crowd[rank] = self._crowd.get(rank, 0) + 1
         self._entered += 1
         self.standing[bag.id], self._places[bag.id] = self._entered, (rank, had(bag))
         line = self.by_rank.setdefault(rank, {}).setdefault(bag.terms.owner, [])
@@ -66,22 +73,32 @@ class Lines:
         self.by_rank.clear()
         self.standing.clear()
         self._places.clear()
+        self._crowd.clear()
         for bag, rank in bags:
             if bag is not None:
                 self.enter(bag, rank)
 
     def leave(self, bag: Bag) -> None:
         self.judged.pop(bag.id, None)
-        self.standing.pop(bag.id, None)
-        self._places.pop(bag.id, None)
+        self._go(bag.id)
+
+    def _go(self, number: int) -> None:
+        """From where it stands, if it does; a place where nobody is left, is forgotten."""
+        if self.standing.pop(number, None) is None:
+            return
+        place = self._places.pop(number)[0]
+        self._crowd[place] -= 1
+        if not self._crowd[place]:
+            del self._crowd[place]
+            self.by_rank.pop(place, None)
 
     def owners(self, rank: Place) -> dict[str, Line]:
         """Those with a line at this rank; the empty ones are forgotten."""
-        owners = self.by_rank[rank]
+        owners = self.by_rank.get(rank, {})
         for owner in [owner for owner, line in owners.items() if not line]:
             del owners[owner]
         if not owners:
-            del self.by_rank[rank]
+            self.by_rank.pop(rank, None)
         return owners
 
     def foremost(self, line: Line, find: Callable[[int], Bag | None]) -> Bag | None:
@@ -93,7 +110,7 @@ class Lines:
                 heappop(line)
             elif bag is None or not bag.queued:
                 heappop(line)
-                del self.standing[number], self._places[number]
+                self._go(number)
             elif had(bag) > before:
                 heapreplace(line, (had(bag), number, entry))
                 self._places[number] = self._places[number][0], had(bag)

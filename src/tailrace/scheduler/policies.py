@@ -21,7 +21,7 @@ from tailrace.policy.names import PARAMS
 from tailrace.policy.policies import Compiled, CompiledHost, compile_host_policy
 from tailrace.scheduler import facts, looking
 from tailrace.scheduler.fresh import Grouped
-from tailrace.scheduler.kin import Kin, has_kin
+from tailrace.scheduler.kin import Kin, has_kin, sees_tail
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -58,13 +58,16 @@ class Rules:
         "changes",
         "has_kin",
         "heeds_others",
+        "in_tail",
         "job_keys",
         "kept",
         "keys",
         "kin",
+        "looked",
         "policy",
         "rank",
         "ruled",
+        "sees_tail",
         "watched",
     )
 
@@ -84,7 +87,8 @@ class Rules:
         self.by_group = any(key.startswith(PARAMS) for key in self.job_keys)
         rank = self.policy.rank
         self.rank = 0.0 if rank is None else None if rank.value is None else _number(rank.value)
-        self.has_kin = has_kin(rank)
+        self.has_kin, self.sees_tail = has_kin(rank), sees_tail(rank)
+        self.looked = self.in_tail = False  # when its kin was last looked for
         self.kin: Kin | None = None  # among which it stands in line; None: it is judged alone
         self.bound = ENDLESS  # attempts that it may hold, by what went there from those that waited
         self.kept: dict[tuple[str, int | None], Ruling] = {}  # by host and group, if all stays

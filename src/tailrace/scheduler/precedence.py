@@ -73,8 +73,12 @@ def _by_rank(state: State, host: Host, lines: Lines) -> Iterator[Bag]:
         known = place if isinstance(place, float) else _rank_of(state, lines, place, ranks)
         if known is not None:
             places.setdefault(known, []).append(place)
+    asked: dict[int, None] = {}  # who came into its tail by what was sent, stands further back now
     for rank in sorted(dict.fromkeys((*places, *judged)), reverse=True):
-        yield from _of_rank(state, lines, places.get(rank, []), judged.get(rank, []))
+        for bag in _of_rank(state, lines, places.get(rank, []), judged.get(rank, [])):
+            if bag.id not in asked:
+                asked[bag.id] = None
+                yield bag
 
 
 def _rank_of(state: State, lines: Lines, kin: Place, ranks: Ranks) -> float | None:

@@ -384,8 +384,8 @@ class State:
         "capacity_in", "deaths", "excluded", "fleet_due", "gone", "grace_until_us", "hosts",
         "hungry", "keep_us", "leases", "lent", "lines", "looking", "next_attempt", "next_lease",
         "now", "offers", "offers_in", "offers_made", "offset_us", "on_lease", "open", "out",
-        "pools", "queued", "replicating", "rounds", "seed", "stores", "succeeded", "supply",
-        "timers", "unkept", "watchful", "weigh_us", "weighed_from_us", "weight",
+        "pools", "queued", "replicating", "resized", "rounds", "seed", "stores", "succeeded",
+        "supply", "timers", "unkept", "watchful", "weigh_us", "weighed_from_us", "weight",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -436,3 +436,4 @@ class State:
         self.watchful: dict[int, None] = {}  # bags that will look again at hosts they sent away
         self.looking: dict[int, Bag] = {}  # those that do, during this event
         self.fleet_due: dict[int, None] = {}  # bags whose wanted fleet may have changed
+        self.resized = False  # hosts have come or gone since the kin of bags was looked at
