@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import ask
 from tests.docs.pages import ROOT
-from tests.real.served import serving, tailrace, wait_for, worker
+from tests.real.served import environment, serving, tailrace, wait_for, worker
 
 from tailrace.cli.commands import watch
 from tailrace.errors import BadInput
@@ -211,6 +213,29 @@ def test_a_good_bag_from_another_make_of_client_runs(tmp_path: Path) -> None:
         huge = b"x" * (1024 * 1024 + 1)
         assert server.ask(ada, "POST", f"{path}/change", huge.decode())[0] == 413
         assert server.ask(ada, "GET", "/api/v1/tokens")[0] == 403
+
+
+ENDED_WHILE_IT_BEGINS = """
+import os, signal
+from tailrace.server.world import World
+announce = World.announce
+def announced(self, owner):
+    announce(self, owner)
+    os.kill(os.getpid(), signal.SIGTERM)
+World.announce = announced
+from tailrace.cli.main import main
+main()
+"""
+
+
+def test_a_server_that_is_ended_as_soon_as_it_is_known_ends_well(tmp_path: Path) -> None:
+    """Who reads its address may end it at once."""
+    command = [sys.executable, "-c", ENDED_WHILE_IT_BEGINS, "serve", "--port", "0"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment({}), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1].endswith("ended")
 
 
 def test_a_run_in_the_background_goes_on_alone_and_its_server_ends(tmp_path: Path) -> None:

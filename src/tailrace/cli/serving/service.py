@@ -27,8 +27,8 @@ class Service:
         self._worked = False
 
     async def __call__(self) -> None:
+        self._catch_signals()  # before its address is known to anybody who might end it
         async with self._server as server:
-            self._catch_signals()
             self._began = server.world.loop.time()
             self._before = len(server.world.state.bags)
             log.info("serving %s at %s", server.world.folder, server.elsewhere.url)
