@@ -66,9 +66,9 @@ soak: $(VENV)/dev
 bench: $(VENV)/dev
 	$(BIN)/python -m benchmarks
 
-# All studies again, into docs/studies/, with the real traces in TAILRACE_DATA; well over ten
-# minutes on two cores: three for tornado, some for gridbot, more than four for real_traces, and some for the real runs
-# of worlds_agree and what_if. Each study tells how long it took.
+# All studies again, into docs/studies/, with the real traces in TAILRACE_DATA; about an hour on two
+# cores: a quarter for tornado, ten minutes each for gridbot and for the real runs of what_if, eight
+# for those of worlds_agree, four for availability. Each study tells how long it took.
 studies: $(VENV)/dev
 	$(BIN)/python -m studies
 
