@@ -23,7 +23,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 HOT = {
     "scheduler": "admission bits blame brain brakes bundling dispatch endings fleet fresh offers "
     "openings records replication/ntdmr replication/replication replication/requirements "
-    "replication/wqr requeue shares state tails timers",
+    "replication/wqr requeue shares state tails timers wanting",
     "knowledge": "runtimes",
     "simulation": "attempts availability engine flow life machine network population record single "
     "staged stream telling workclock world",

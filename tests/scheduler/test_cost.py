@@ -16,6 +16,11 @@ from tailrace.pools.terms import Pool
 
 from .stage import Stage
 
+NTDMR: dict[str, object] = {"replication": Strategy("ntdmr")}
+BY_POLICY: dict[str, object] = {
+    "policy": BagPolicy(Policy(replication_requirements="NumberOfReplicas < 2"))
+}
+
 pytestmark = pytest.mark.skipif(compiled(), reason="compiled modules tell a tracer nothing")
 
 
@@ -96,6 +101,21 @@ def test_many_bags_whose_rank_each_host_has_to_be_asked_for() -> None:
         return cost_of_a_task(stage, "h")
 
     assert among(300) <= among(5) * 1.2  # a heap of them is a little higher
+
+
+@pytest.mark.parametrize("strategy", [NTDMR, BY_POLICY], ids=["ntdmr", "ReplicationRequirements"])
+def test_many_bags_that_could_repeat_tasks_and_want_nothing(strategy: dict[str, object]) -> None:
+    def among(bags: int) -> int:
+        stage = Stage(check=False)
+        stage.hosts("h1", "h2")
+        for _ in range(bags):
+            stage.submit(3, arrived=0, repeatable=True, **strategy)
+        stage.submit(100_000)
+        stage.pass_trial("h1")
+        stage.tables.enter = lambda decisions, now: None  # type: ignore[method-assign]
+        return cost_of_a_task(stage, "h1")
+
+    assert among(300) <= among(10)
 
 
 def test_many_hungry_bags_of_other_pools() -> None:

@@ -13,6 +13,7 @@ changes; each event has one short function here, the rules stand in the modules 
     shares     who has had how much of late
     keeping    what of that is stored, and when
     offers     who takes them
+    wanting    whose tasks may be repeated
     admission  what may go where
     lifetimes  what ends before its machine does
     bundling   how much a host may hold

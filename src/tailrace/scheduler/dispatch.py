@@ -17,6 +17,7 @@ from tailrace.scheduler import (
     shares,
     tails,
     units,
+    wanting,
 )
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.bits import Bits
@@ -314,7 +315,7 @@ def call_last(state: State, bag: Bag) -> None:
 def _replicate_no_more(state: State, bag: Bag) -> None:
     """Nothing is left to replicate: the last task runs once at a time."""
     bag.replication = None
-    state.replicating.pop(bag.id, None)
+    wanting.leave(state, bag)
     for index, attempts in bag.live.items():
         for attempt in attempts if index in bag.done and not bag.is_last(index) else ():
             drop(state, attempt, Outcome.CANCELLED, f"task {index} has its result")

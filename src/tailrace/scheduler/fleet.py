@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable
 
 from tailrace.bag.needs import Amounts, times
-from tailrace.scheduler import kin, looking, openings, policies, units
+from tailrace.scheduler import kin, looking, openings, policies, units, wanting
 from tailrace.scheduler.kin import Kin
 from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.rows import STANDING, HostRow, LeaseRow
@@ -227,8 +227,7 @@ def opened(state: State, bag: Bag) -> None:
     """The bag has begun, or has work again."""
     if bag.id not in state.open:
         state.open[bag.id] = bag
-        if bag.replication is not None:
-            state.replicating[bag.id] = bag
+        wanting.enter(state, bag)
         counts = [slots(bag, host) for host in state.able.values()]
         bag.hosts, bag.slots = sum(count > 0 for count in counts), sum(counts)
         looking.stir_others(state)
@@ -240,7 +239,7 @@ def closed(state: State, bag: Bag) -> None:
     """The bag runs no longer; for good, or until its owner says so."""
     if bag.phase in ENDED:
         state.open.pop(bag.id, None)
-        state.replicating.pop(bag.id, None)
+        wanting.leave(state, bag)
         sated(state, bag)
         looking.forget(state, bag)
         for lines in state.lines.values():

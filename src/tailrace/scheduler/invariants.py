@@ -115,7 +115,11 @@ def _check_indexes(state: State, bag: Bag) -> None:
             not due or _stands(state.lines[pool], bag) == 1,
             f"bag {bag.id}: line of pool {pool} adrift",
         )
+    stands = bag.id in state.wanting
+    _hold(bag.wanting is stands, f"bag {bag.id}: wanting adrift")
     if bag.id in state.open:
+        strategy = bag.replication
+        _hold(stands or strategy is None or strategy.idle(), f"bag {bag.id}: wants unasked")
         counts = [fleet.slots(bag, host) for host in state.able.values()]
         _hold(bag.slots == sum(counts), f"bag {bag.id}: {bag.slots} slots kept, {sum(counts)} are")
         _hold(not bag.hungry or _is_among_its_kin(state, bag), f"bag {bag.id}: kin adrift")

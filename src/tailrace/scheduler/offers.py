@@ -15,6 +15,7 @@ from tailrace.scheduler import (
     policies,
     precedence,
     rounds,
+    wanting,
 )
 from tailrace.scheduler.ranks import Ranks
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
@@ -28,7 +29,7 @@ def match(state: State) -> None:
     turns: Turns = {}
     pools = openings.pools(state)
     bags = fleet.hungry(state, pools)
-    if bags and state.replicating and _some_repeat_first(state, bags):
+    if bags and state.wanting and _some_repeat_first(state, bags):
         _repeat_first_all(state, pools, served, turns)
     if len(bags) == 1:  # as most often
         _share_out(state, bags[0], pools, served)
@@ -36,17 +37,17 @@ def match(state: State) -> None:
         _serve_all(state, pools, served, turns)
     else:
         _share_out_all(state, bags, pools, served, turns)
-    for bag in state.replicating.values():
+    for bag in wanting.bags(state):
         _replicate_all(state, bag, pools, served, turns)
     _close(state, served)
 
 
 def _some_repeat_first(state: State, bags: list[Bag]) -> bool:
     """Where nobody says so, all rank alike, and nothing comes before what was never sent."""
-    some = (*bags, *state.replicating.values())
-    if any(bag.rules is not None and bag.rules.rank != 0.0 for bag in some):
-        return True
-    return any(map(_goes_first, state.replicating.values()))
+    those = wanting.bags(state)
+    if any(bag.rules is not None and bag.rules.rank != 0.0 for bag in (*bags, *those)):
+        return bool(those)
+    return any(map(_goes_first, those))
 
 
 def _goes_first(bag: Bag) -> bool:
@@ -163,12 +164,13 @@ def match_one(state: State, host: Host) -> bool:
     """A single offer, as most are. False: it finds nothing, and stays open."""
     before = state.next_attempt
     turn = Turn(state)
-    if state.replicating and state.hungry[host.pool]:
+    if state.wanting and state.hungry[host.pool]:
         _repeat_first(state, host, turn)
     _serve(state, host, turn)
-    for bag in state.replicating.values():
-        if _wants_on(bag, host):
-            _repeat(state, bag, host, turn)
+    if state.wanting:
+        for bag in wanting.bags(state):
+            if _wants_on(bag, host):
+                _repeat(state, bag, host, turn)
     return state.next_attempt > before
 
 
@@ -190,8 +192,8 @@ def _repeat_first(state: State, host: Host, turn: Turn) -> None:
     """What is wanted once more has the rank of its bag, and comes before tasks of those that rank
     below it; else all that was never sent comes first, unless a strategy says otherwise. What the
     host prefers, comes before; and who would not go there, stands before nobody."""
-    wanting = [bag for bag in state.replicating.values() if _wants_on(bag, host)]
-    if not wanting:
+    some = [bag for bag in wanting.bags(state) if _wants_on(bag, host)]
+    if not some:
         return
     ranks = Ranks(state, host)
 
@@ -200,7 +202,7 @@ def _repeat_first(state: State, host: Host, turn: Turn) -> None:
 
     bags = [state.bags[number] for number in state.hungry[host.pool]]
     places = [(place(bag), bag) for bag in bags if bag.hungry]
-    for bag in sorted(wanting, key=place, reverse=True) if places else ():
+    for bag in sorted(some, key=place, reverse=True) if places else ():
         mine = place(bag)
         waits = any(other >= mine and _may_go(state, one, host) for other, one in places)
         if not waits or _goes_first(bag):

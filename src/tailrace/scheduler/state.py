@@ -114,7 +114,7 @@ class Bag:
         "replication", "requeue", "round_asked", "round_open", "round_us", "rules", "scattered",
         "settled", "short", "shunned", "slots", "submitted_us", "tail_hosts", "tail_us", "taken",
         "telling", "terms", "timed", "times", "trials", "troubles", "unkept", "unmatched_alarm",
-        "unmatched_us", "used", "why",
+        "unmatched_us", "used", "wanting", "why",
     )  # fmt: skip
 
     def __init__(
@@ -176,6 +176,7 @@ class Bag:
         self.doubts: dict[str, Doubt] = {}  # by host
         self.times = RunTimes()
         self.queued = False  # stands in `State.hungry` (kept by `fleet`)
+        self.wanting = False  # stands in `State.wanting` (kept by `wanting`)
         self.hosts = 0  # able hosts that may run its tasks (kept by `fleet`)
         self.slots = 0  # tasks of it that they run at once
         self.leases: dict[int, None] = {}  # not yet gone
@@ -384,8 +385,8 @@ class State:
         "capacity_in", "deaths", "excluded", "fleet_due", "gone", "grace_until_us", "hosts",
         "hungry", "keep_us", "leases", "lent", "lines", "looking", "next_attempt", "next_lease",
         "now", "offers", "offers_in", "offers_made", "offset_us", "on_lease", "open", "out",
-        "pools", "queued", "replicating", "resized", "rounds", "seed", "stores", "succeeded",
-        "supply", "timers", "unkept", "watchful", "weigh_us", "weighed_from_us", "weight",
+        "pools", "queued", "resized", "rounds", "seed", "stores", "succeeded", "supply",
+        "timers", "unkept", "wanting", "watchful", "weigh_us", "weighed_from_us", "weight",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -406,7 +407,7 @@ class State:
         self.bags: dict[int, Bag] = {}
         self.open: dict[int, Bag] = {}  # those that have not ended
         self.queued = 0  # of those: that stand in `hungry`
-        self.replicating: dict[int, Bag] = {}  # of those: with a replication strategy
+        self.wanting: list[int] = []  # of those (kept by `wanting`)
         # Bags that have something to send to hosts of each pool, oldest first; and maybe more.
         self.hungry: dict[str, list[int]] = {}
         self.hosts: dict[str, Host] = {}

@@ -10,7 +10,7 @@ from typing import Any
 from tailrace.bag.tables import meant
 from tailrace.bag.terms import Strategy
 from tailrace.errors import BadInput
-from tailrace.scheduler import fleet, policies
+from tailrace.scheduler import fleet, policies, wanting
 from tailrace.scheduler.matching.fastest import Fastest, LongestToFastest, ShortestToFastest
 from tailrace.scheduler.matching.fcfs import FirstCome, RandomMachine
 from tailrace.scheduler.matching.matching import Matching
@@ -63,10 +63,10 @@ def policy_changed(state: State, bag: Bag) -> None:
     fleet.queue_anew(state, bag)
     if bag.terms.replication is not None:
         return
-    state.replicating.pop(bag.id, None)
+    wanting.leave(state, bag)
     bag.replication = _by_requirements(bag)
     if bag.replication is not None and bag.id in state.open:
-        state.replicating[bag.id] = bag
+        wanting.enter(state, bag)
         bag.replication.restore(state, bag)
 
 

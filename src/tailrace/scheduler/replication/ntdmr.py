@@ -15,7 +15,7 @@ from collections import deque
 from itertools import islice
 
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import dispatch, fleet, looking, others, policies
+from tailrace.scheduler import dispatch, fleet, looking, others, policies, wanting
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.deriving import mypyc_attr
@@ -70,6 +70,9 @@ class NTDMr(Replication):
         if not self._queued or not bag.runs or not self._queues[reliable]:
             return False
         return not reliable or self._dear_out < self._most_dear
+
+    def idle(self) -> bool:
+        return not self._queued
 
     def waits(self, index: int) -> bool:
         return index in self._queued
@@ -206,6 +209,7 @@ class NTDMr(Replication):
     def _put(self, state: State, bag: Bag, index: int, *, dear: bool) -> None:
         self._queued[index] = dear
         self._queues[dear].append(index)
+        wanting.enter(state, bag)
         fleet.lacks(state, bag)
         looking.look_now(state, bag)
 

@@ -52,6 +52,11 @@ class Replication:
         """Anything at all on hosts of reliable pools, or on the others; asked with every offer."""
         return False
 
+    def idle(self) -> bool:
+        """Nothing is wanted, wherever, until the strategy says so to `wanting`; a bag of which that
+        is never true is asked with every offer."""
+        return False
+
     def goes_first(self) -> bool:
         """Does what it wants come before all that was never sent, whoever ranks higher? Else what
         is wanted comes before tasks of bags that rank below its own."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tailrace.policy.ads import Scene
 from tailrace.policy.attributes import Plain
-from tailrace.scheduler import facts, fleet, looking, policies, tails
+from tailrace.scheduler import facts, fleet, looking, policies, tails, wanting
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.draws import draw
@@ -41,6 +41,9 @@ class ByRequirements(Replication):
 
     def wants(self, bag: Bag, reliable: bool) -> bool:
         return bool(self._wanted) and bag.runs
+
+    def idle(self) -> bool:
+        return not self._wanted
 
     def waits(self, index: int) -> bool:
         return False  # it has an attempt out, or the bag sends it again
@@ -117,6 +120,7 @@ class ByRequirements(Replication):
                 self._wanted[index] = job
                 self._by_looks.setdefault(job, {})[index] = None
         if self._wanted:
+            wanting.enter(state, bag)
             looking.look_now(state, bag)
             fleet.lacks(state, bag)
 
