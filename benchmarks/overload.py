@@ -31,6 +31,7 @@ class Round(NamedTuple):
     overload: Answers
     recovered_s: int
     lost: int
+    came_again: int
 
 
 def measure(bench: Bench) -> None:
@@ -44,6 +45,8 @@ def measure(bench: Bench) -> None:
     _tell(bench, "the rate that holds, beside the one it sustains", "times", held, at_least(0.8))
     _tell(bench, "refused", "%", [100 * one.refused / one.calls for one in overloads])
     _tell(bench, "p99 of those seen to", "ms", [one.percentile(99) for one in overloads])
+    again = [one.came_again for one in rounds]
+    _tell(bench, "connections closed before their first answer", "connections", again)
     _tell(bench, "recovered after", "s", [one.recovered_s for one in rounds], below(QUIET_S))
     _tell(bench, "results lost", "results", [one.lost for one in rounds], below(1))
 
@@ -66,7 +69,8 @@ def _round(bench: Bench, seconds: float) -> Round:
         stored = server.tell("facts")["done"]
     shutil.rmtree(folder)
     lost = before.told.acked + crowd.told.acked - stored
-    return Round(sustained, crowd.within((SETTLE_S, seconds)), _recovered(crowd, seconds), lost)
+    return Round(sustained, crowd.within((SETTLE_S, seconds)), _recovered(crowd, seconds), lost,
+                 crowd.told.came_again)  # fmt: skip
 
 
 def _recovered(crowd: Crowd, since_s: float) -> int:

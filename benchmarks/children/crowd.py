@@ -2,7 +2,8 @@
 
 Whatever a reply starts, the next call reports as succeeded. A call that is refused is made again
 when its server said so. Groups of them begin at `start` and leave when their time is over, with a
-last call that reports what is left. Prints one line of JSON: what came of each call.
+last call that reports what is left. Whose connection is closed before his first answer comes again,
+as a worker does. Prints one line of JSON: what came of each call.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Told(msgspec.Struct):
     took_s: list[float] = []
     refused: list[bool] = []
     acked: int = 0
+    came_again: int = 0  # whose connection was closed before his first answer
 
     def add(self, began: float, took: float, refused: bool) -> None:
         self.began_s.append(began)
@@ -61,6 +63,12 @@ class Worker(asyncio.Protocol):
         self._seq, self._data, self._heard = 0, b"", False
         self._started: list[bytes] = []
         self.left: asyncio.Future[None] = self._loop.create_future()
+        self._answers = 0
+        self._coming: asyncio.Task[None] | None = None
+
+    async def come(self, port: int) -> None:
+        self._port = port
+        await self._loop.create_connection(lambda: self, "127.0.0.1", port)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -91,6 +99,7 @@ class Worker(asyncio.Protocol):
     def _answered(self, answer: bytes, cut: int) -> None:
         now, refused = self._loop.time(), answer.startswith(REFUSED)
         self._told.add(self._began, now - self._began, refused)
+        self._answers += 1
         if refused:
             after = AFTER.search(answer, 0, cut)
             assert after is not None
@@ -117,8 +126,13 @@ class Worker(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, error: Exception | None) -> None:
-        if not self.left.done():
+        if self.left.done():
+            return
+        if self._answers:
             self._fail(f"the server hung up: {error}")
+        else:
+            self._told.came_again += 1
+            self._coming = self._loop.create_task(self.come(self._port))
 
     def _fail(self, why: str) -> None:
         if not self.left.done():
@@ -134,7 +148,7 @@ async def crowd(port: int, token: bytes, start: float, groups: list[Group]) -> T
         begins = start + place * max(group.every_s, 0.1)
         await asyncio.sleep(begins - loop.time())
         worker = Worker(number, token, group, start + group.seconds, told)
-        await loop.create_connection(lambda: worker, "127.0.0.1", port)
+        await worker.come(port)
         await worker.left
 
     await asyncio.gather(*(one(n, group, place) for n, (group, place) in enumerate(clients)))

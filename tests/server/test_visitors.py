@@ -40,6 +40,15 @@ class Visited:
     def porch(self) -> Porch:
         return self.server._http.porches[0]
 
+    @property
+    def visitors(self) -> list[visitor.Visitor]:
+        return list(self.porch._visitors)
+
+    @property
+    def me(self) -> bytes:
+        """A call with a token."""
+        return f"GET /api/v1/me HTTP/1.1\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode()
+
     async def come(self, sent: bytes = b"") -> Line:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(sent)
@@ -101,11 +110,25 @@ def test_who_says_nothing_or_half_a_head_is_sent_away(tmp_path: Path, sent: byte
     asyncio.run(go())
 
 
+def test_who_calls_every_second_is_not_idle_however_quick_the_answers_are(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with visited(tmp_path) as door:
+            line = await door.come()
+            for _ in range(visitor.IDLE_S + 10):
+                line[1].write(door.me)
+                assert await _status(line) == b"200"
+                await line[0].readuntil(b"}")
+                await _until(lambda: all(one.stage.name == "IDLE" for one in door.visitors))
+                await door.seconds(1)
+            assert len(door.visitors) == 1
+
+    asyncio.run(go())
+
+
 def test_who_has_shown_a_token_may_be_idle_for_longer_but_not_within_a_head(tmp_path: Path) -> None:
     async def go() -> None:
         async with visited(tmp_path) as door:
-            call = f"GET /api/v1/me HTTP/1.1\r\nAuthorization: Bearer {door.token}\r\n\r\n".encode()
-            idle, half = await door.come(call), await door.come(call)
+            idle, half = await door.come(door.me), await door.come(door.me)
             assert await _status(idle) == await _status(half) == b"200"
             half[1].write(b"GET /api")
             await _until(lambda: sum(one._in_head for one in door.porch._visitors) == 1)
@@ -113,7 +136,7 @@ def test_who_has_shown_a_token_may_be_idle_for_longer_but_not_within_a_head(tmp_
             await _rest(half)
             (left,) = door.porch._visitors
             assert left.known
-            idle[1].write(call)
+            idle[1].write(door.me)
             await _until(lambda: door.server._http.server_state.total_requests == 3)
 
     asyncio.run(go())
@@ -170,10 +193,7 @@ def test_strangers_are_so_many_and_the_oldest_goes_first(tmp_path: Path) -> None
     async def go() -> None:
         async with visited(tmp_path) as door:
             door.porch.most_strangers = 5
-            waits = (
-                f"GET /api/v1/me HTTP/1.1\r\nAuthorization: Bearer {door.token}\r\n\r\n".encode()
-            )
-            known = await door.come(waits)
+            known = await door.come(door.me)
             assert await _status(known) == b"200"
             lines = [await door.come() for _ in range(8)]
             for line in lines[:3]:
@@ -183,6 +203,22 @@ def test_strangers_are_so_many_and_the_oldest_goes_first(tmp_path: Path) -> None
                 line[1].write(HEALTH)
             assert await _status(lines[4]) == b"200"
             await _until(lambda: door.server._http.server_state.total_requests == 3)
+
+    asyncio.run(go())
+
+
+def test_who_is_known_by_now_is_no_stranger_for_whom_an_older_one_goes(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with visited(tmp_path) as door:
+            door.porch.most_strangers = 5
+            oldest = await door.come()
+            await _until(lambda: door.porch._visitors)
+            lines = []
+            for _ in range(8):
+                lines.append(await door.come(door.me))
+                assert await _status(lines[-1]) == b"200"
+            oldest[1].write(HEALTH)
+            assert await _status(oldest) == b"200"
 
     asyncio.run(go())
 

@@ -13,13 +13,15 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 
 from tailrace.server.web.visitor import HEAD_S, Stage, Visitor
 
 log = logging.getLogger("tailrace.server")
 
 FILES = 65536  # that a server asks for, for itself
-MOST_STRANGERS = 1000
+MOST_STRANGERS = 4000
+LOOKED = 100  # of the oldest, whether they are known by now, before one is sent away
 SHARE = 1 / 4  # of the files a process may have, for strangers
 AT_ONCE = 100  # connections taken before others are seen to
 REST_S = 1.0  # after one that could not be taken
@@ -96,13 +98,15 @@ class Porch:
 
     def _make_room(self, most: int) -> None:
         """Until there are no more strangers than this. Whose answer is being made goes last."""
+        if len(self._strangers) > most:
+            for visitor in list(islice(self._strangers, LOOKED)):
+                if visitor.known:
+                    del self._strangers[visitor]
         for spared in (Stage.ANSWER, None):
             for visitor in list(self._strangers):
                 if len(self._strangers) <= most:
                     return
-                if visitor.known:
-                    del self._strangers[visitor]
-                elif visitor.stage is not spared:
+                if visitor.stage is not spared and not visitor.known:
                     self._send_away(visitor)
 
     def look(self) -> None:

@@ -38,6 +38,8 @@ class Visitor(HttpToolsProtocol):
         self._in_head = False
         self._known = False
         self._bytes = 0  # that came, within this stage
+        self._calls = 0  # whose heads have come
+        self._seen = 0  # of them, at the last look: between two looks a call may begin and end
         self._looks = 0  # since it entered this stage
         self._stage = Stage.IDLE
         self._untaken = 0  # bytes of an answer
@@ -61,6 +63,7 @@ class Visitor(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._calls += 1
         super().on_headers_complete()
 
     @property
@@ -83,6 +86,8 @@ class Visitor(HttpToolsProtocol):
         """Another second has passed: whether it has had its time."""
         stage, untaken = self.stage, self._unsent()
         goes_on = stage is Stage.BODY and self._bytes >= BODY_BYTES
+        goes_on = goes_on or self._calls != self._seen
+        self._seen = self._calls
         if stage is not self._stage or goes_on or untaken != self._untaken:
             self._stage, self._looks, self._bytes, self._untaken = stage, 0, 0, untaken
         self._looks += 1
