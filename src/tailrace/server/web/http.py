@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 
 from tailrace.errors import ServerError
+from tailrace.server.web.garbage import look_seldom
 from tailrace.server.web.porch import Porch
 from tailrace.server.web.visitor import Visitor
 
@@ -83,6 +84,7 @@ class Http(uvicorn.Server):
         self.porches: list[Porch] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        look_seldom()
         config = self.config
 
         def make() -> Visitor:
