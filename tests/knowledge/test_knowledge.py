@@ -57,6 +57,7 @@ def test_the_rate_of_a_task_is_that_since_it_first_told() -> None:
 def test_a_task_that_falls_back_has_begun_anew() -> None:
     again = Reached(0.25, 11_000_000, 0).after(Reached(0.9, 10_000_000, 0))
     assert again.left_us(0) == 3_000_000
+    assert Reached(5e-324, 10_000_000, 14).left_us(15) is None, "as good as no rate"
 
 
 def test_nothing_is_known_before_the_first_run() -> None:

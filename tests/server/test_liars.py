@@ -72,6 +72,30 @@ def test_of_what_a_worker_sends_no_more_is_kept_than_its_bag_allows(server: Spok
     assert told["value"] is None and "at most 1048576 are taken" in told["error"]
 
 
+def test_thousands_of_times_that_cannot_be_true_stop_nobody(tmp_path: Path) -> None:
+    """Summed up they would be more than a store or the journal can hold."""
+    many = [[{"type": "list", "name": "n", "values": list(range(2100))}]]
+    with spoken(tmp_path) as server:
+        server.submit("true {n}", axes=many)
+        given, told = 0, start(server.work(capacity={"cores": 5_000_000}))
+        while told and given < 2100:
+            lies = [
+                {"attempt": one["attempt"], "outcome": "succeeded", "exit": 0,
+                 "run_us": 2**53, "cpu_us": 2**53} for one in told
+            ]  # fmt: skip
+            given += len(lies)
+            told = start(server.work(capacity={"cores": 5_000_000}, results=lies))
+        assert given == 2100 and server.world.available
+        for page in ("hosts", "pools", "bags/1"):
+            assert server.call("GET", f"/api/v1/{page}")[0] == 200
+        longest = max(
+            one["result"]["run_s"] for one in server.call("GET", "/api/v1/bags/1/results")[1]
+        )
+        assert longest < 3600
+    with spoken(tmp_path) as server:
+        assert server.work(seq=10_000)[0] == 200
+
+
 def lie_beside_an_honest_one(server: Spoken, bag: int, lies: list[dict[str, Any]]) -> None:
     lab, farm = server.token("pool", "lab"), server.token("pool", "farm")
     host = next(names)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 from msgspec.structs import replace
+
+FOR_EVER_US = 1 << 62  # longer: as good as no rate at all
 
 
 class Reached(msgspec.Struct, frozen=True, gc=False):
@@ -29,6 +33,5 @@ class Reached(msgspec.Struct, frozen=True, gc=False):
     def left_us(self, now: int) -> int | None:
         """At the rate so far; below 0 when it should have ended. None: there is no rate yet."""
         gained, took_us = self.done - self.from_done, self.ran_us - self.from_us
-        if gained <= 0:
-            return None
-        return round(took_us * (1 - self.done) / gained) - (now - self.at_us)
+        left = took_us * (1 - self.done) / gained if gained > 0 else math.inf
+        return None if left > FOR_EVER_US else round(left) - (now - self.at_us)
