@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
-from tailrace.bag.terms import Retries
+from tailrace.bag.terms import Retries, Strategy
+from tailrace.pools.terms import Pool
 from tailrace.scheduler import fleet
 from tailrace.scheduler.decisions import ForgetHost
-from tailrace.scheduler.events import HostForgotten
+from tailrace.scheduler.events import BagForgotten, Change, HostForgotten
 from tailrace.scheduler.journal import encode_page, replay
 
 from .stage import SECOND, Stage, assigned
@@ -61,3 +62,19 @@ def test_a_journal_in_which_hosts_are_forgotten_is_replayed() -> None:
     stage.succeed(sent)
     pages = [encode_page(page) for page in stage.journal]
     assert all(step.same for step in replay(pages, check=True))
+
+
+def test_a_cancelled_bag_whose_tail_had_begun_is_forgotten_and_the_next_one_runs() -> None:
+    """Its last attempts come back when it has ended, and nothing more of it is wanted."""
+    stage = Stage(Pool("home", max=0, reliable=False))
+    stage.hosts("h1", "h2", "h3")
+    bag = stage.submit(2, repeatable=True, trial_us=0, replication=Strategy("ntdmr"))
+    out = [*stage.offer("h1"), *stage.offer("h2")]
+    stage.change(bag, Change.CANCEL)
+    for one in out:
+        stage.end(one, Outcome.CANCELLED)
+    stage.now += 3600 * SECOND
+    stage.tell(BagForgotten(bag))
+    assert bag not in stage.scheduler.state.bags
+    stage.submit(5, trial_us=0)
+    assert len(stage.offer("h3")) >= 1

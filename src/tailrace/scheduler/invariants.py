@@ -116,7 +116,8 @@ def _check_indexes(state: State, bag: Bag) -> None:
             f"bag {bag.id}: line of pool {pool} adrift",
         )
     stands = bag.id in state.wanting
-    _hold(bag.wanting is stands, f"bag {bag.id}: wanting adrift")
+    adrift = bag.wanting is not stands or (stands and bag.id not in state.open)
+    _hold(not adrift, f"bag {bag.id}: wanting adrift")
     if bag.id in state.open:
         strategy = bag.replication
         _hold(stands or strategy is None or strategy.idle(), f"bag {bag.id}: wants unasked")

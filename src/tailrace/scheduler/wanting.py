@@ -12,7 +12,9 @@ from tailrace.scheduler.state import Bag, State
 
 
 def enter(state: State, bag: Bag) -> None:
-    if not bag.wanting and bag.replication is not None:
+    """Not one that has ended, though its last attempts may still come back: if it is taken up
+    again, it enters as it opens."""
+    if not bag.wanting and bag.replication is not None and bag.id in state.open:
         bag.wanting = True
         insort(state.wanting, bag.id)
 
