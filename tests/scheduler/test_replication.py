@@ -10,6 +10,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Retries, Strategy
 from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler.decisions import Assign
+from tailrace.scheduler.events import Change
 
 from .stage import Stage, assigned, dropped
 
@@ -193,3 +194,49 @@ def test_the_tail_goes_on_after_a_restart() -> None:
     assert assigned(stage.wait(99)) == []
     assert [one.host for one in assigned(stage.wait(1))] == ["d0"]
     assert stage.result(1, out.index) is None
+
+
+def test_a_task_beyond_all_that_is_allowed_is_sent_again_also_after_a_restart() -> None:
+    """Its cheap attempts and the dear one were taken away: it must end somewhere."""
+    stage, out = _in_the_tail(n=1)
+    stage.end(out, Outcome.PREEMPTED)
+    (second,) = stage.offer("c1")
+    stage.end(second, Outcome.PREEMPTED)
+    for name in ("d0", "d1"):
+        (dear,) = assigned(stage.last)
+        assert dear.host == name
+        stage.end(dear, Outcome.PREEMPTED)
+    assert assigned(stage.last) == []
+    stage.restart()
+    stage.back("c0", "c1", "c2", "d0", "d1")
+    assert [one.index for one in [*stage.offer("d1"), *stage.offer("c2")]] == [out.index]
+
+
+def test_what_came_due_in_a_pause_is_sent_when_the_bag_goes_on() -> None:
+    stage, out = _in_the_tail(t_s=100.0)
+    stage.offer("c1")
+    stage.change(1, Change.PAUSE)
+    assert assigned(stage.wait(95)) == []
+    assert [one.index for one in assigned(stage.change(1, Change.RESUME))] == [out.index]
+
+
+def test_a_cancelled_bag_that_is_taken_up_after_a_restart_has_its_dear_hosts_again() -> None:
+    stage, out = _in_the_tail(n=0)
+    stage.change(1, Change.CANCEL)
+    stage.end(out, Outcome.CANCELLED)
+    stage.restart()
+    stage.back("c0", "c1", "c2", "d0", "d1")
+    stage.offer("d0")
+    assert [one.host for one in assigned(stage.change(1, Change.RESUME))] == ["d0"]
+
+
+def test_where_no_pool_is_reliable_the_cheap_ones_go_on() -> None:
+    stage = Stage(CHEAP)
+    told = {"n": 1, "t_s": 100.0, "d_s": 200.0, "turnaround_s": 100.0}
+    stage.submit(1, replication=Strategy("ntdmr", told), retries=FORGIVING, trial_us=0)
+    for name in ("c0", "c1"):
+        stage.host(name, pool="cheap")
+    for _ in range(5):
+        (one, *_) = [*stage.offer("c0"), *stage.offer("c1"), *assigned(stage.wait(100))]
+        stage.end(one, Outcome.LOST)
+    assert stage.result(1, 0) is None

@@ -152,7 +152,9 @@ def _check_doubts(bag: Bag) -> None:
             trouble = bag.troubles.get(index)
             open_ = trouble is not None and host in trouble.failed_on()
             _hold(open_, f"bag {bag.id}: the failure of task {index} on {host} is settled")
-            _hold(index in bag.live or index in bag.requeue.waiting, f"task {index}: nobody asked")
+            asked = index in bag.live or index in bag.requeue.waiting
+            asked = asked or (bag.replication is not None and bag.replication.waits(index))
+            _hold(asked, f"task {index}: nobody asked")
 
 
 def _check_money(state: State, bag: Bag) -> None:

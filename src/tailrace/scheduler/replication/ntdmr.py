@@ -5,6 +5,7 @@ tail begins when fewer tasks are without a result than there are unreliable host
 long as a task has no result, another attempt is wanted T after its last: up to N times on an
 unreliable pool, then once on a reliable one, where at most Mr times as many run at once as there
 are unreliable hosts. Each attempt has D; what is only wanted is dropped when the result comes.
+A bag that may go to no reliable pool goes on with the others: it has nobody else.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class NTDMr(Replication):
         self._due: list[tuple[int, int]] = []  # when, which task is looked at again
         self._dear_out = 0
         self._most_dear = 0
+        self._begun = False  # its tail, since the server began
 
     # what it is asked
 
@@ -140,8 +142,8 @@ class NTDMr(Replication):
         where it should not fail: it must end somewhere."""
         if bag.tail_us is None:
             return False
-        if index not in self._queued and not self._want(state, bag, index):
-            self._put(state, bag, index, dear=others.has_reliable_pool(state, bag))
+        if index not in self._queued:
+            self._want_surely(state, bag, index)
         return True
 
     def rang(self, state: State, bag: Bag) -> None:
@@ -152,11 +154,18 @@ class NTDMr(Replication):
         if self._due:
             state.timers.set(self._due[0][0], Alarm.REPLICATE, bag.id)
 
+    def resumed(self, state: State, bag: Bag) -> None:
+        """What rang while it was paused was not heard; and one that had ended is not restored."""
+        if bag.tail_us is not None and not self._begun:
+            self.restore(state, bag)
+        else:
+            self.rang(state, bag)
+
     def grew(self, state: State, bag: Bag) -> None:
         """The tail is over: what it wanted waits with the others again."""
         if bag.tail_us is None:
             return
-        bag.tail_us, bag.tail_hosts = None, 0
+        bag.tail_us, bag.tail_hosts, self._begun = None, 0, False
         wanted = list(self._queued)
         self._queues, self._queued, self._due = {False: deque(), True: deque()}, {}, []
         for index, trouble in bag.troubles.items():
@@ -180,11 +189,12 @@ class NTDMr(Replication):
             self._begin(state, bag, machines)
 
     def _begin(self, state: State, bag: Bag, machines: int) -> None:
+        self._begun = True
         self._most_dear = math.ceil(round(self._mr * machines, 9))
         for index in [*bag.requeue.waiting, *(bag.fresh.take() for _ in range(bag.fresh.left))]:
             bag.requeue.remove(index)
             dispatch.remember(state, bag, index, bag.troubles.setdefault(index, Trouble()))
-            self._want(state, bag, index)
+            self._want_surely(state, bag, index)
         for index, attempts in bag.live.items():
             if index not in bag.done:
                 last = max(attempt.sent_us for attempt in attempts)
@@ -198,13 +208,18 @@ class NTDMr(Replication):
     def _want(self, state: State, bag: Bag, index: int) -> bool:
         trouble = bag.troubles.get(index)
         sent, dear = (trouble.tail, trouble.dear) if trouble else (0, False)
-        if self._n < 0 or sent < self._n:
+        if self._n < 0 or sent < self._n or not _may_be_reliable(state, bag):
             self._put(state, bag, index, dear=False)
         elif not dear:
             self._put(state, bag, index, dear=True)
         else:
             return False
         return True
+
+    def _want_surely(self, state: State, bag: Bag, index: int) -> None:
+        """It has no attempt out: also beyond what is allowed it must end somewhere."""
+        if not self._want(state, bag, index):
+            self._put(state, bag, index, dear=others.has_reliable_pool(state, bag))
 
     def _put(self, state: State, bag: Bag, index: int, *, dear: bool) -> None:
         self._queued[index] = dear
@@ -233,6 +248,12 @@ def _check(t_s: float, d_s: float, mr: float, turnaround_s: float) -> None:
 def cheap_hosts(state: State, bag: Bag) -> int:
     """Unreliable hosts that are there for this bag."""
     return sum(state.able_in.get(pool.name, 0) for pool in _unreliable(state, bag))
+
+
+def _may_be_reliable(state: State, bag: Bag) -> bool:
+    """Some pool of the bag's, whether its machines are there or not."""
+    names = bag.terms.pools or (*state.pools, *state.able_in)
+    return any(fleet.is_reliable(state, name) for name in names)
 
 
 def _cheap_pools(state: State, bag: Bag) -> bool:
