@@ -355,6 +355,27 @@ def test_a_tail_may_stay(stays: bool) -> None:
     assert _ranks(stage) == {float(stays)}
 
 
+def test_a_tail_that_stays_is_over_when_the_bag_grows() -> None:
+    stage = stage_of()
+    bag = submit(stage, 2, said(rank="Tail ? 1 : 0"), tail_below=1, tail_stays=True)
+    stage.offer("home"), stage.offer("spot")
+    assert _ranks(stage) == {1.0}
+    stage.grow(bag, 100)
+    assert _ranks(stage) == {0.0}
+
+
+def test_a_host_that_changed_its_pool_since_the_bag_ended_is_asked_about_anew() -> None:
+    stage = stage_of(HOME, SPOT)
+    policy = said(job_requirements='Host.Pool == "home"')
+    bag = submit(stage, 1, policy, retries=Retries(task_failed=0))
+    (sent,) = stage.offer("home")
+    stage.fail(sent)
+    assert stage.phase(bag) == "finished"
+    stage.host("home", pool="spot")
+    stage.change(bag, Change.RETRY, 0)
+    assert stage.offer("home") == []
+
+
 @pytest.mark.parametrize("pool, lost, then", [("home", 0, 2), ("spot", 0, 3), ("home", 1, 3)])
 def test_who_comes_into_its_tail_or_leaves_it_stands_elsewhere_at_once(
     pool: str, lost: int, then: int

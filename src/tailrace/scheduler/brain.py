@@ -223,6 +223,8 @@ def grow(state: State, bag: Bag, more: More) -> None:
         return
     if bag.replication is not None:
         bag.replication.grew(state, bag)
+    if bag.terms.replication is None:  # else its strategy says when its tail is over
+        bag.tail_us = None
     state.out.append(Remember(bag.row()))
     if bag.runs:
         fleet.opened(state, bag)

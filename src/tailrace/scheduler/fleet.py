@@ -227,6 +227,8 @@ def opened(state: State, bag: Bag) -> None:
     """The bag has begun, or has work again."""
     if bag.id not in state.open:
         state.open[bag.id] = bag
+        if bag.rules is not None:
+            bag.rules.kept.clear()  # hosts may have changed meanwhile
         wanting.enter(state, bag)
         counts = [slots(bag, host) for host in state.able.values()]
         bag.hosts, bag.slots = sum(count > 0 for count in counts), sum(counts)
