@@ -31,6 +31,12 @@ def test_an_exception_ends_the_whole_and_leaves_the_backend_usable() -> None:
         assert joblib.Parallel()(joblib.delayed(_inverse)(x) for x in (1, 2)) == [1.0, 0.5]
 
 
+def test_equal_batches_share_no_argument_that_they_change() -> None:
+    with joblib.parallel_config("tailrace", n_jobs=2):
+        found = joblib.Parallel(batch_size=1)(joblib.delayed(_longer)([]) for _ in range(6))
+    assert found == [[0]] * 6
+
+
 def test_a_grid_search_gives_what_it_gives_elsewhere() -> None:
     reason = "scikit-learn is not installed; `pip install scikit-learn`"
     pytest.importorskip("sklearn", reason=reason)
@@ -54,6 +60,11 @@ def _searched(backend: str) -> Any:
 
 def _with_pid(x: int) -> tuple[int, int]:
     return x, os.getpid()
+
+
+def _longer(items: list[int]) -> list[int]:
+    items.append(0)
+    return items
 
 
 def _inverse(x: int) -> float:

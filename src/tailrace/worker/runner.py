@@ -24,6 +24,7 @@ import struct
 import sys
 import time
 import traceback
+import types
 import zipfile
 from typing import Any, Callable, Dict, Tuple
 
@@ -39,6 +40,7 @@ MOST_PICKLED = 44 << 20  # of a result; as base64 it must fit into one call to t
 KEPT, MOST_KEPT = 16, 1 << 16  # functions that items brought, and the bytes of each
 SMALL = 1000  # bytes pickled: a value that may also be shown
 SHOWN = (int, float, str, list, dict, tuple)
+UNCHANGING = (type(None), bool, int, float, complex, str, bytes)  # defaults of a function
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -133,16 +135,20 @@ class Runner:
             return called(*args, **keywords)
         function = self._functions.get(bag)
         if function is None:
-            function = self._functions[bag] = pickle.loads(self._pickled[bag])
+            function = pickle.loads(self._pickled[bag])
+            if _holds_nothing(function):
+                self._functions[bag] = function
         return function(*pickle.loads(item))
 
     def _own(self, pickled: bytes) -> Callable[..., Any]:
         """The same bytes are the same function: those used lately stay loaded."""
         function = self._lately.pop(pickled, None)
         if function is None:
-            function = pickle.loads(pickled)
-        if len(pickled) <= MOST_KEPT:
-            self._lately[pickled] = function
+            loaded: Callable[..., Any] = pickle.loads(pickled)
+            if len(pickled) > MOST_KEPT or not _holds_nothing(loaded):
+                return loaded
+            function = loaded
+        self._lately[pickled] = function
         if len(self._lately) > KEPT:
             del self._lately[next(iter(self._lately))]
         return function
@@ -157,6 +163,15 @@ class Runner:
         data = memoryview(head + body)
         while data:
             data = data[os.write(self._channel, data) :]
+
+
+def _holds_nothing(function: Callable[..., Any]) -> bool:
+    """A call can leave nothing in it, so it may stay loaded. Whatever else is called (a method and
+    its object, a partial, a closure) is unpickled for each call: none sees what another changed."""
+    if not isinstance(function, types.FunctionType) or function.__closure__ or function.__dict__:
+        return False
+    defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return all(type(default) in UNCHANGING for default in defaults)
 
 
 def _told(value: Any) -> str:
