@@ -37,6 +37,15 @@ def test_equal_batches_share_no_argument_that_they_change() -> None:
     assert found == [[0]] * 6
 
 
+def test_a_stop_iteration_of_a_call_is_not_the_end_of_the_results() -> None:
+    for way in ("list", "generator"):
+        with (
+            joblib.parallel_config("tailrace", n_jobs=2),
+            pytest.raises(RuntimeError, match="raised StopIteration"),
+        ):
+            list(joblib.Parallel(return_as=way)(joblib.delayed(next)(iter([])) for _ in range(2)))
+
+
 def test_a_grid_search_gives_what_it_gives_elsewhere() -> None:
     reason = "scikit-learn is not installed; `pip install scikit-learn`"
     pytest.importorskip("sklearn", reason=reason)

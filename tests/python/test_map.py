@@ -77,6 +77,51 @@ def test_an_exception_is_the_calls_own_with_its_traceback_there(
         next(results)
 
 
+def test_a_stop_iteration_of_a_call_is_not_the_end_of_the_results(
+    executor: tailrace.Executor,
+) -> None:
+    def first_below_4(x: int) -> int:
+        return next(one for one in range(x, 4))
+
+    with pytest.raises(RuntimeError, match="raised StopIteration") as caught:
+        list(executor.map(first_below_4, range(10)))
+    cause = caught.value.__cause__
+    assert isinstance(cause, StopIteration)
+    assert isinstance(cause.__cause__, tailrace.RemoteTraceback)
+    future = executor.submit(first_below_4, 4)
+    assert isinstance(future.exception(timeout=60), StopIteration)
+
+
+class Unready:
+    """Pickling it raises what would pass for the end."""
+
+    def __reduce__(self) -> Any:
+        return next(iter(()))
+
+
+def test_a_stop_iteration_while_pickling_is_not_the_end_of_the_results(
+    executor: tailrace.Executor,
+) -> None:
+    results = executor.map(str, [1, 2, Unready()], buffersize=2)
+    assert next(results) == "1"
+    with pytest.raises(RuntimeError, match="raised StopIteration"):
+        list(results)
+
+
+def test_a_source_that_raises_ends_the_map(executor: tailrace.Executor) -> None:
+    def source() -> Any:
+        yield from range(3)
+        raise OSError("the disk is gone")
+
+    results = executor.map(square, source(), buffersize=2)
+    assert next(results) == 0
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(results)
+    assert list(results) == []
+    with pytest.raises(OSError, match="the disk is gone"):
+        executor.map(square, source())
+
+
 def test_a_hundred_exceptions_alike_pause_nothing(executor: tailrace.Executor) -> None:
     futures = [executor.submit(square, "text") for _ in range(100)]  # type: ignore[arg-type]
     assert all(isinstance(one.exception(timeout=60), TypeError) for one in futures)

@@ -74,12 +74,18 @@ class Mapping(Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
-        self._keep_fed()
-        if not self._parts:
-            if self._refused is not None:
-                raise self._refused
-            raise StopIteration
-        part = self._parts[0]
+        try:
+            self._keep_fed()
+            if self._parts:
+                return self._take(self._parts[0])
+        except StopIteration as error:  # let through, it would pass for the end (as in PEP 479)
+            told = "a call of map, or the pickling of its arguments, raised StopIteration"
+            raise RuntimeError(told) from error
+        if self._refused is not None:
+            raise self._refused
+        raise StopIteration
+
+    def _take(self, part: Part) -> Any:
         try:
             part.answers.wait(self._next, self._until)
             value = part.answers.take(self._next)
@@ -119,7 +125,11 @@ class Mapping(Iterator[Any]):
     def _fill(self) -> bool:
         """Hand in one more bag; whether its arguments came as fast as they could be used."""
         most = MOST if self._waiting else FIRST
-        items, size, in_time = self._read(min(most, self._ahead - self._waiting))
+        try:
+            items, size, in_time = self._read(min(most, self._ahead - self._waiting))
+        except BaseException:
+            self.close()
+            raise
         self._read_at = time.monotonic()
         if items:
             self._hand_in(items, size)
