@@ -355,6 +355,18 @@ def test_a_tail_may_stay(stays: bool) -> None:
     assert _ranks(stage) == {float(stays)}
 
 
+@pytest.mark.parametrize("kept", ['Host.Pool == "spot"', 'Host.Pool != "home"'])
+def test_a_task_preempted_often_goes_on_where_its_policy_lets_it_go(kept: str) -> None:
+    """It is wanted on a reliable pool; but its policy knows of none."""
+    stage = stage_of(HOME, SPOT)
+    submit(stage, 1, said(job_requirements=kept))
+    stage.offer("home")
+    for _ in range(5):
+        (sent,) = stage.offer("spot")
+        stage.end(sent, Outcome.PREEMPTED)
+    assert stage.result(1, 0) is None
+
+
 def test_a_tail_that_stays_is_over_when_the_bag_grows() -> None:
     stage = stage_of()
     bag = submit(stage, 2, said(rank="Tail ? 1 : 0"), tail_below=1, tail_stays=True)

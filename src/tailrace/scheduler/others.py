@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tailrace.bag.needs import Amounts, fits
 from tailrace.policy.attributes import Plain
-from tailrace.scheduler import fleet, policies
+from tailrace.pools.terms import Pool
+from tailrace.scheduler import asking, fleet, policies
 from tailrace.scheduler.state import Bag, Host, State
 
 
@@ -51,11 +52,19 @@ def keeps_to_reliable(state: State, bag: Bag) -> bool:
 
 
 def has_reliable_pool(state: State, bag: Bag) -> bool:
-    """One that lends machines, or whose machines have come by themselves."""
+    """One that lends machines, or whose machines have come by themselves; and to which the bag's
+    policy lets some task go."""
     names = bag.terms.pools or tuple(state.pools)
     pools = [state.pools[name] for name in names if name in state.pools]
-    if any(pool.reliable and pool.max > 0 for pool in pools):
+    pools = [pool for pool in pools if pool.reliable and _lets(state, bag, pool)]
+    if any(pool.max > 0 for pool in pools):
         return True
-    if not any(pool.reliable for pool in pools):
+    if not pools:
         return False
     return any(fleet.slots(bag, one) and one.reliable for one in state.able.values())
+
+
+def _lets(state: State, bag: Bag, pool: Pool) -> bool:
+    if bag.rules is None:
+        return True
+    return any(asking.could(state, bag, pool, job) for job in asking.jobs_of(bag))
