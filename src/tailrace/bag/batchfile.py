@@ -59,8 +59,11 @@ _SETS = {
 
 
 def is_script(path: Path) -> bool:
-    """A file with `#SBATCH` lines; whatever cannot be read is none."""
+    """A file with `#SBATCH` lines; whatever cannot be read is none. A pipe is not opened: what is
+    read of it is gone, and nobody may write to it."""
     try:
+        if not path.is_file():
+            return False
         with open(path, "rb") as stream:
             if stream.read(2) != b"#!":
                 return False

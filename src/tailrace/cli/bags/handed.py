@@ -23,18 +23,25 @@ class HandingIn(click.Command):
         if "--" in args:
             cut = args.index("--")
             ctx.obj, args = args[cut + 1 :], args[:cut]
-        theirs = any(word.startswith(":::") for word in args) or _has_script(args)
+        theirs = any(word.startswith(":::") for word in args) or self._has_script(ctx, args)
         ctx.allow_interspersed_args = not theirs
         return super().parse_args(ctx, args)
 
+    def _has_script(self, ctx: click.Context, args: list[str]) -> bool:
+        """Words behind a batch script are the script's own, as under sbatch."""
+        if any(word.partition("=")[0] == "--array" for word in args):
+            return True
+        ctx.allow_interspersed_args = False  # up to the first word that is no option, nor its value
+        words = self.make_parser(ctx).parse_args(list(args))[0]["words"]
+        return isinstance(words, tuple) and _is_script(words)
 
-def _has_script(args: list[str]) -> bool:
-    """Words behind a batch script are the script's own, as under sbatch."""
-    if any(word.partition("=")[0] == "--array" for word in args):
-        return True
+
+def _is_script(words: tuple[str, ...]) -> bool:
+    if not words:
+        return False
     from tailrace.bag.batchfile import is_script
 
-    return any(is_script(Path(word)) for word in args if not word.startswith("-"))
+    return is_script(Path(words[0]))
 
 
 OPTIONS = (
@@ -120,11 +127,9 @@ def _script(
     words: tuple[str, ...], behind: list[str] | None, array: str | None
 ) -> tuple[str, ...] | None:
     """A batch script and its arguments, if that is what is handed in."""
-    from tailrace.bag.batchfile import is_script
-
     given = (*words, *(behind or ()))
     if array is None:
-        return words if behind is None and words and is_script(Path(words[0])) else None
+        return words if behind is None and _is_script(words) else None
     if not given:
         raise BadInput(
             "no script is named", flag="--array", remedy="tailrace run --array 1-100 job.sh"
