@@ -104,6 +104,17 @@ def test_a_name_makes_no_second_line(tmp_path: Path) -> None:
     assert (tmp_path / "text").read_text().count("\n") == 1
 
 
+@pytest.mark.parametrize("end", ["true", "false"])
+def test_a_command_that_prints_no_utf8_has_told_if_it_ends_well(
+    end: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    messenger = Told(f"printf 'caf\\351'; {end}")
+    messenger.tell(FINISHED)
+    messenger.close()
+    assert messenger.done == ([1] if end == "true" else [])
+    assert ("exit 1: caf\ufffd; tried again" in caplog.text) == (end == "false")
+
+
 def test_the_end_does_not_wait_for_a_command_that_never_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -145,8 +145,8 @@ class Errand:
     def _run(self, command: str, notice: Notice) -> None:
         words, pipe = ["sh", "-c", for_shell(command)], subprocess.PIPE
         with subprocess.Popen(
-            words, env=_environment(notice), text=True, start_new_session=True, stdin=pipe,
-            stdout=pipe, stderr=pipe,
+            words, env=_environment(notice), text=True, errors="replace", stdin=pipe, stdout=pipe,
+            stderr=pipe, start_new_session=True,
         ) as process:  # fmt: skip
             self._command = process
             try:
