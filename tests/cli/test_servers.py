@@ -99,6 +99,20 @@ def test_a_token_is_not_made_when_its_file_cannot_be_written(tmp_path: Path) -> 
     assert "no token yet" in ask(tmp_path, "tokens", "--folder", "runs").out
 
 
+@pytest.mark.parametrize("kept", ["a file", "a link that leads nowhere"])
+def test_a_token_is_not_made_for_a_file_that_is_there(tmp_path: Path, kept: str) -> None:
+    """It may hold the only copy of another token."""
+    file = tmp_path / "ada.join"
+    file.write_text("of ada\n") if kept == "a file" else file.symlink_to("away")
+    words = ("tokens", "--folder", "runs", "add", "bob", "--user", "--write", "ada.join")
+    told = ask(tmp_path, *words)
+    assert told.code == 2 and "ada.join is there already" in told.err and "remove it" in told.err
+    assert file.is_symlink() or file.read_text() == "of ada\n"
+    assert "no token yet" in ask(tmp_path, "tokens", "--folder", "runs").out
+    file.unlink()
+    assert ask(tmp_path, *words).code == 0
+
+
 def test_a_name_is_a_users_or_an_admins_with_a_server_and_without(tmp_path: Path) -> None:
     def add(*words: str) -> Answer:
         return ask(tmp_path, "tokens", "add", *words)

@@ -15,7 +15,7 @@ from tailrace.errors import BadInput
 from tailrace.quantities import duration_us
 from tailrace.report import words
 from tailrace.server.people.principals import Kind
-from tailrace.server.people.secretfile import check_writable
+from tailrace.server.people.secretfile import check_new
 from tailrace.server.people.tokens import Token, checked_name
 
 KINDS = ("user", "admin", "pool", "metrics")
@@ -87,7 +87,7 @@ def _row(token: Token, now: int) -> tuple[object, ...]:
 @click.option("--trusted", is_flag=True, help="Pickled results of the pool's machines are taken.")
 @click.option("--expires", metavar="TIME", help="Holds so long: 30d, 12h; default: until revoked.")
 @click.option("--write", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write the join text to FILE, for you alone, and print none.")  # fmt: skip
+              help="Write the join text to a new FILE, for you alone, and print none.")  # fmt: skip
 @click.pass_obj
 def add(
     where: Where,
@@ -101,7 +101,7 @@ def add(
     """Make a token for NAME, and say how it is used. It is shown this once."""
     kind, expires_s = _kind(kinds), _seconds(expires)
     if write is not None:
-        check_writable(write)
+        check_new(write)
     with office(where.folder) as desk:
         secret = desk.add(kind, checked_name(name), expires_s, trusted=trusted)
         tell_how_to_join(desk, kind, name, secret, write)

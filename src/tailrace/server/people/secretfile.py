@@ -15,14 +15,16 @@ def keep(path: Path, text: str) -> None:
         raise _unwritable(path, str(error.strerror)) from error
 
 
-def check_writable(path: Path) -> None:
-    """Before something is made that can be kept nowhere else."""
+def check_new(path: Path) -> None:
+    """Before something is made that can be kept nowhere else, or takes the place of such a one."""
     try:
         _write(path, "").unlink()
     except OSError as error:
         raise _unwritable(path, str(error.strerror)) from error
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
+    if os.path.lexists(path):
+        raise BadInput(f"{path} is there already", remedy="Name another file, or remove it first.")
 
 
 def _write(path: Path, text: str) -> Path:
