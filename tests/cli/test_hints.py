@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import ask, clean_environment, tailrace
+from tests.real.served import serving
 
+from tailrace.server.people.secretfile import keep
 from tailrace.worker.machine import cores
 
 
@@ -38,6 +41,12 @@ def hinted(text: str, label: str) -> str:
     found = re.search(rf"^  {label}: +(.+)$", text, re.M)
     assert found is not None, text
     return found[1]
+
+
+def typed(text: str, label: str) -> list[str]:
+    program, *words = shlex.split(hinted(text, label))
+    assert program == "tailrace"
+    return words
 
 
 def test_after_a_run_elsewhere_by_a_path_every_hint_can_be_typed(
@@ -76,6 +85,24 @@ def test_errors_name_the_command_as_it_can_be_typed(installed: Path, tmp_path: P
     path = f"{installed.parent}:/usr/bin:/bin"
     told = type_in(tmp_path, f"PATH={path}; tailrace results")
     assert "Start one with `tailrace run`" in told.stderr
+
+
+def test_hints_after_submit_lead_to_its_server_past_a_run_that_is_nearer(tmp_path: Path) -> None:
+    lab, here = tmp_path / "lab", tmp_path / "here"
+    lab.mkdir()
+    here.mkdir()
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "my config")}
+    assert tailrace(here, "run", "--quiet", "--", "true", ":::", "1").code == 0
+    with serving(lab, "--tls", "own") as server:
+        keep(here / "ada.join", server.token("ada", "user").text())
+        assert ask(here, "login", "ada.join", **config).code == 0
+        told = ask(here, "submit", "--", "echo", ":::", "1", "2", "3", **config)
+        assert len(ask(here, *typed(told.out, "results"), "--json", **config).json) == 3
+        _, bag, *there = typed(told.out, "follow")
+        assert ask(here, "cancel", bag, "--yes", *there, **config).out.count("echo) is cancelled")
+        (here / ".tailrace").rename(tmp_path / "away")
+        told = ask(here, "submit", "--", "echo", ":::", "4", **config)
+        assert hinted(told.out, "results") == "tailrace results 2"
 
 
 def test_a_bag_is_named_where_there_are_several(tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ def unless_near() -> Owner | None:
     return None if _is_near() else logged_in()
 
 
+def although_near() -> Owner | None:
+    """The server of the login. Commands typed next would ask a folder that is nearer, and may have
+    a bag of the same number: so they are told with the file of the login."""
+    owner = logged_in()
+    if owner is not None and _is_near():
+        hints.more = f" --server {shlex.quote(str(kept()))}"
+    return owner
+
+
 def _owner(text: str, origin: str, *, secret: bool) -> Owner:
     if "://" not in text:
         return _from_file(Path(text))

@@ -16,7 +16,7 @@ from tailrace.cli.hints import hint
 from tailrace.cli.screen import plain
 from tailrace.cli.servers.handing import patiently
 from tailrace.cli.servers.past import There
-from tailrace.cli.servers.reached import logged_in, named
+from tailrace.cli.servers.reached import although_near, named
 from tailrace.cli.servers.sending import Sent, send
 from tailrace.cli.servers.waiting import to_the_terminal
 from tailrace.errors import BadInput
@@ -29,7 +29,7 @@ from tailrace.server.tables.lock import Owner
 
 def server(flag: str | None) -> Owner:
     """Named, in the nearest folder, or logged in to; in this order."""
-    owner = named(flag) or _near() or logged_in()
+    owner = named(flag) or _near() or although_near()
     if owner is None:
         raise BadInput(
             "no server is named, and none runs in a folder `.tailrace` here or above",
