@@ -11,6 +11,8 @@ import pytest
 from tests.real.conftest import Folder
 from tests.real.engines import IMAGE, Engine, missing
 
+from tailrace.worker import tree
+
 PATIENCE_S = 60
 SETUP = f'[setup]\nimage = "{IMAGE}"\nengine = "%s"\n'
 BAG = """
@@ -80,6 +82,42 @@ def test_a_task_has_its_folder_user_variables_and_exit_code(folder: Folder, engi
     again = folder.tailrace("reproduce", "0", WORD="opensesame", **engine.env)
     assert (again.returncode, again.stdout) == (0, one["stdout"]), again.stderr
     assert engine.containers() == []
+
+
+SECRET = """
+command = '''echo "$STORAGE_KEY, $GOOGLE_KEY, $MANY_LINES" > told; touch ready
+until test -e go; do sleep 0.1; done; echo "$LD_PLACE"'''
+secrets = ["STORAGE_KEY", "GOOGLE_KEY", "MANY_LINES"]
+[parameters]
+place = ["lib"]
+[env]
+LD_PLACE = "/opt {place}"
+"""
+
+
+def test_a_secret_is_on_no_command_line_whatever_its_name(folder: Folder, engine: Engine) -> None:
+    folder.write("bag.toml", SECRET + SETUP % engine.kind)
+    secrets = {
+        "STORAGE_KEY": "open #=' sesame",
+        "GOOGLE_KEY": "sesame",
+        "MANY_LINES": "sesame 1\nsesame 2",
+    }
+    run = folder.start("run", "--quiet", **secrets, **engine.env)
+    folder.wait_for((folder.path / "ready").exists, PATIENCE_S)
+    assert (folder.path / "told").read_text() == ", ".join(secrets.values()) + "\n"
+    assert not [line for line in _command_lines() if b"sesame" in line]
+    (folder.path / "go").touch()
+    _, told = run.communicate()
+    assert run.returncode == 0, told
+    assert [result["stdout"] for result in folder.results()] == ["/opt lib\n"]
+    again = folder.tailrace("reproduce", "0", **secrets, **engine.env)
+    assert (again.returncode, again.stdout) == (0, "/opt lib\n"), again.stderr
+
+
+def _command_lines() -> Iterator[bytes]:
+    """As everybody on the machine can read them."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        yield tree.read(f"/proc/{name}/cmdline", 1 << 20) or b""
 
 
 def _memory(told: str) -> float:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tailrace.bag import setup
 from tailrace.worker import engines
-from tailrace.worker.engines import Box, Inside
+from tailrace.worker.container import handed
+from tailrace.worker.engines import Box, CannotGive, Inside
 from tailrace.worker.image import Fetching, NotHad
+
+from .conftest import Worker
+from .scripted_desk import ScriptedDesk
 
 GIVEN = {"COLOUR": "blue", "PATH": "/opt/bin", "WORD": "hush"}
 BOX = Box("one", "me", "/work/a,b", ["/ring"], GIVEN, ["sh", "-c", "true"])
@@ -26,15 +31,58 @@ def test_a_bag_names_the_engines_and_files_that_a_worker_knows() -> None:
 def test_values_are_in_the_environment_unless_they_would_change_the_engine() -> None:
     for kind in ("podman", "docker"):
         inside = Inside(kind, f"/bin/{kind}", "sha256:1", ["/data"])
-        words = engines.run(inside, BOX)
+        words = engines.run(inside, BOX, [7])
         assert [words[at + 1] for at, word in enumerate(words) if word == "--env"] == [
-            "COLOUR", "PATH=/opt/bin", "WORD",
+            "COLOUR", "WORD",
         ]  # fmt: skip
+        assert words[words.index("--env-file") + 1] == "/proc/self/fd/7"
+        assert engines.withheld(inside, BOX) == b"PATH=/opt/bin\n"
         env = engines.environment(inside, BOX, {"PATH": "/usr/bin"})
         assert env == {"COLOUR": "blue", "PATH": "/usr/bin", "WORD": "hush"}
         assert words[-5:] == ["--entrypoint", "sh", "sha256:1", "-c", "true"]
         assert '"source=/work/a,b"' in " ".join(words)
         assert "type=bind,source=/data,target=/data" in words
+
+
+@pytest.mark.parametrize("kind", engines.KINDS)
+@pytest.mark.parametrize(
+    "name",
+    ["WORD", "GOOGLE_API_KEY", "GODEBUG", "PATH", "HOME", "REGISTRY_KEY", "DOCKER_KEY", "XDG_KEY",
+     "STORAGE_KEY", "CONTAINER_KEY", "PODMAN_KEY", "LD_KEY", "TMPDIR"],
+)  # fmt: skip
+def test_no_value_is_on_a_command_line(kind: str, name: str) -> None:
+    """Everybody on the machine may read it there."""
+    inside, box = Inside(kind, kind, "image"), BOX._replace(given={name: "open sesame"})
+    assert "sesame" not in " ".join(engines.run(inside, box, [7]))
+    env, lines = engines.environment(inside, box, {}), engines.withheld(inside, box)
+    assert ("open sesame" in env.values()) != (lines == f"{name}=open sesame\n".encode())
+
+
+def test_only_names_that_programs_in_go_heed_are_kept_from_them() -> None:
+    assert not engines.is_engines("GOOGLE_API_KEY") and not engines.is_engines("GOAL")
+    assert engines.is_engines("GODEBUG") and engines.is_engines("GOMAXPROCS")
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [("a\nb", "more than one line"), ("a\r", "more than one line"), ("x" * 70_000, "60,000 bytes"),
+     ("\udcff", "not UTF-8")],
+)  # fmt: skip
+def test_a_value_that_no_file_can_hand_over_is_refused_by_name(value: str, why: str) -> None:
+    box = BOX._replace(given={"STORAGE_KEY": value})
+    with pytest.raises(CannotGive, match=f"the variable STORAGE_KEY .*{why}.*another name") as told:
+        engines.withheld(Inside("podman", "podman", "image"), box)
+    assert value not in str(told.value)
+    assert engines.withheld(Inside("apptainer", "apptainer", "image"), box) == b""
+
+
+def test_what_is_withheld_reaches_whoever_inherits_the_file_and_no_other() -> None:
+    with handed(b"PATH=/opt/bin\n") as told:
+        reads = ["cat", *(f"/proc/self/fd/{fd}" for fd in told)]
+        assert subprocess.check_output(reads, pass_fds=told) == b"PATH=/opt/bin\n"
+        assert subprocess.run(reads, stderr=subprocess.DEVNULL, check=False).returncode == 1
+    with handed(b"") as nothing:
+        assert nothing == ()
 
 
 def test_apptainer_is_given_everything_by_its_own_names() -> None:
@@ -118,3 +166,14 @@ def test_the_next_engine_is_tried_and_all_are_told_of(tmp_path: Path) -> None:
 def _write(path: Path, line: str) -> None:
     path.write_text(f"#!/bin/sh\n{line}\n")
     path.chmod(0o755)
+
+
+def test_a_task_with_a_value_that_cannot_be_handed_over_is_not_started(
+    desk: ScriptedDesk, worker: Worker
+) -> None:
+    inside = {"kind": "docker", "engine": "/bin/false", "image": "x", "mounts": []}
+    desk.add({"attempt": 1, "shell": "true"}, inside=inside, env={"STORAGE_KEY": "one\ntwo"})
+    (result,) = desk.wait_for(1)
+    assert (result["outcome"], result["exit"]) == ("task_failed", None)
+    assert "the variable STORAGE_KEY cannot be given" in result["error"]
+    assert "two" not in result["error"]

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from . import spawn
 from .container import Container
-from .engines import Box, Inside
+from .engines import Box, CannotGive, Inside
 from .masking import Mask
 from .results import shortened
 from .ring import Slot, read_between, read_tail, remove
@@ -99,7 +99,10 @@ class Attempt:
         name = f"tailrace-{worker}-{self.id}"
         mounts = [path for path in beside if path]
         box = Box(name, worker, folder, mounts, given, argv, bool(self.gpus))
-        return Container(self.inside, box, own)
+        try:
+            return Container(self.inside, box, own)
+        except CannotGive as error:
+            raise spawn.CannotStart("task_failed", None, str(error)) from None
 
     def enter(self, folder: str) -> None:
         try:

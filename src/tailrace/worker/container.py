@@ -15,8 +15,10 @@ import hashlib
 import os
 import signal
 import subprocess
+import tempfile
 import time
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from contextlib import contextmanager
+from typing import IO, Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from . import engines, tree
 from .engines import Box, Inside
@@ -40,6 +42,7 @@ class Container:
     def __init__(self, inside: Inside, box: Box, own: Mapping[str, str]) -> None:
         self._inside, self._box = inside, box
         self._env = engines.environment(inside, box, own)
+        self._withheld = engines.withheld(inside, box)
         self._ending, self._removing = False, False
 
     def live(self) -> Ended:
@@ -50,15 +53,21 @@ class Container:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(END, lambda *_: self._end())
         signal.signal(ASKED, lambda *_: self._ask())
-        words = engines.run(self._inside, self._box)
         try:
-            code = subprocess.Popen(words, env=self._env, stdin=subprocess.DEVNULL).wait()
+            code = self._started().wait()
         except OSError as error:
             return Ended(125, 125, f"{self._inside.engine}: {error.strerror}")
         ended = self._judge(code)
         self._remove()
         _bury_all()
         return ended
+
+    def _started(self) -> "subprocess.Popen[bytes]":
+        with handed(self._withheld) as told:
+            words = engines.run(self._inside, self._box, told)
+            return subprocess.Popen(
+                words, env=self._env, stdin=subprocess.DEVNULL, pass_fds=told
+            )  # fmt: skip
 
     def _judge(self, code: int) -> Ended:
         if code < 0 and not self._ending:
@@ -88,6 +97,25 @@ class Container:
     def _remove(self) -> None:
         name = f"name=^{self._box.name}$"
         clear(self._inside, name, self._env)
+
+
+@contextmanager
+def handed(text: bytes) -> Iterator[Tuple[int, ...]]:
+    """An open file with this text, for the engine to inherit. It has no name, so that nothing is
+    left of it, whoever is killed; not every Python can make one that is in memory alone."""
+    if not text:
+        yield ()
+        return
+    with _nameless() as file:
+        file.write(text)
+        file.flush()
+        yield (file.fileno(),)
+
+
+def _nameless() -> IO[bytes]:
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("tailrace"), "wb")
+    return tempfile.TemporaryFile()
 
 
 def say(words: List[str], env: Optional[Mapping[str, str]] = None) -> str:

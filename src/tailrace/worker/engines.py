@@ -1,8 +1,8 @@
 """Container engines, in their own words: to have an image, to run in it, to remove what ran.
 
 A task in an image is to be what it is without one: the same user, folder and network, the variables
-that it is given, its own exit code. Values go through the engine's environment and not into its
-command line, which everybody on the machine may read.
+that it is given, its own exit code. Values go through the engine's environment, or a file if
+they would change the engine itself, and never into its command line, which everybody may read.
 """
 
 from __future__ import annotations
@@ -17,11 +17,16 @@ KINDS = ("podman", "docker", "apptainer", "singularity")  # as they are looked f
 LABEL = "tailrace"
 ARCHIVES = (".tar", ".tar.gz", ".tgz")
 _OF_FILES = ("apptainer", "singularity")
-# What would change the engine itself if it stood in its environment.
+# What would change the engine itself if it stood in its environment: names that begin so, and those
+# that every program written in Go heeds.
 _ENGINES_OWN = (
     "PATH", "HOME", "TMPDIR", "LD_", "XDG_", "DOCKER_", "CONTAINER", "PODMAN", "STORAGE_",
-    "REGISTRY_", "APPTAINER", "SINGULARITY", "GO",
+    "REGISTRY_", "APPTAINER", "SINGULARITY",
 )  # fmt: skip
+_GOS_OWN = {
+    "GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GORACE", "GOCOVERDIR", "GOROOT",
+}  # fmt: skip
+_LINE_BYTES = 60_000  # an engine reads lines of a file up to 64 KiB
 # How what an engine says begins, where it is not the last line that it writes.
 _SAYS = {"podman": "Error: ", "docker": "docker: "}
 _SAID_CHARACTERS = 800
@@ -47,6 +52,10 @@ class Box(NamedTuple):
     given: Mapping[str, str]
     argv: Sequence[str]
     gpus: bool = False
+
+
+class CannotGive(Exception):
+    """A value that no engine can be handed unseen; says which and why, and not the value."""
 
 
 def is_file(image: str) -> bool:
@@ -91,7 +100,8 @@ def loaded(said: str) -> str:
 # ---- to run in it --------------------------------------------------------------------------------
 
 
-def run(inside: Inside, box: Box) -> List[str]:
+def run(inside: Inside, box: Box, told: Sequence[int] = ()) -> List[str]:
+    """`told`: the open file with what is `withheld`, if anything is."""
     if inside.kind in _OF_FILES:
         return _exec(inside, box)
     words = [
@@ -106,8 +116,10 @@ def run(inside: Inside, box: Box) -> List[str]:
         words += ["--device", "nvidia.com/gpu=all"] if podmans else ["--gpus", "all"]
     for path in _mounted(inside, box):
         words += ["--mount", _row("type=bind", f"source={path}", f"target={path}")]
-    for name, value in box.given.items():
-        words += ["--env", f"{name}={value}" if is_engines(name) else name]
+    for name in box.given:
+        words += [] if is_engines(name) else ["--env", name]
+    for fd in told:
+        words += ["--env-file", f"/proc/self/fd/{fd}"]
     return [*words, "--entrypoint", box.argv[0], inside.image, *box.argv[1:]]
 
 
@@ -137,9 +149,36 @@ def environment(inside: Inside, box: Box, own: Mapping[str, str]) -> Dict[str, s
     return {**own, **{name: v for name, v in box.given.items() if not is_engines(name)}}
 
 
+def withheld(inside: Inside, box: Box) -> bytes:
+    """What a task is given past the engine's environment: the lines of a file for the engine."""
+    if inside.kind in _OF_FILES:
+        return b""
+    return b"".join(_line(name, value) for name, value in box.given.items() if is_engines(name))
+
+
+def _line(name: str, value: str) -> bytes:
+    line = f"{name}={value}\n".encode("utf-8", "surrogateescape")
+    why = _unfit(value, line)
+    if why:
+        raise CannotGive(
+            f"the variable {name} cannot be given to a task in an image: its value {why}, and by "
+            "this name the container engine itself would heed it; choose another name"
+        )
+    return line
+
+
+def _unfit(value: str, line: bytes) -> str:
+    """Engines take each line as it is: nothing in it can be quoted."""
+    if "\n" in value or "\r" in value:
+        return "has more than one line"
+    if len(line) > _LINE_BYTES:
+        return f"has more than {_LINE_BYTES:,} bytes"
+    return "" if line.decode("utf-8", "replace").encode() == line else "is not UTF-8"
+
+
 def is_engines(name: str) -> bool:
     """Its own, as much as the task's."""
-    return name.startswith(_ENGINES_OWN)
+    return name.startswith(_ENGINES_OWN) or name in _GOS_OWN
 
 
 # ---- how it ended --------------------------------------------------------------------------------

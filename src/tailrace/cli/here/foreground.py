@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tailrace.errors import BadInput
 from tailrace.quantities import show_size
 from tailrace.report import words
 from tailrace.worker import container, engines, machine, script, spawn, staging, value
-from tailrace.worker.engines import Box, Inside
+from tailrace.worker.engines import Box, CannotGive, Inside
 from tailrace.worker.masking import Mask
 from tailrace.worker.outfit import SetupFailed, outfit
 from tailrace.worker.surroundings import Surroundings
@@ -113,29 +113,30 @@ class Foreground:
             argv = [*self._script(env), *(self._task.argv or ())[self._is_script :]]
             path = "" if self._inside else self._find(argv[0], env.get("PATH", os.defpath))
         if self._inside:
-            argv, env = self._contained(Inside(**self._inside), argv, env)
-            path = argv[0]
-        try:
-            return subprocess.Popen(argv, executable=path, env=env, cwd=self.folder)
-        except OSError as error:
-            raise spawn.refusal(error.errno or 0, error.strerror or "", argv[0]) from None
+            return self._started_inside(Inside(**self._inside), argv, env)
+        return _started(argv, path, env, self.folder)
 
     @property
     def _inside(self) -> dict[str, Any]:
         return self._terms.get("inside") or {}
 
-    def _contained(
+    def _started_inside(
         self, inside: Inside, argv: list[str], env: dict[str, str]
-    ) -> tuple[list[str], dict[str, str]]:
-        """The engine's words and its environment."""
+    ) -> subprocess.Popen[bytes]:
         name = f"tailrace-{self._room.name}"
         order = {"env": self._task.env}
         around = Surroundings({}, self._own)
         given = around.handed_on(order, self._terms, env)
         box = Box(name, "reproduced", self.folder, [str(self._room)], given, argv)
+        own = engines.environment(inside, box, around.of_engine(self._terms))
+        try:
+            withheld = engines.withheld(inside, box)
+        except CannotGive as error:
+            raise spawn.CannotStart("task_failed", None, str(error)) from None
         self._clearing = engines.remove(inside, [name])
-        own = around.of_engine(self._terms)
-        return engines.run(inside, box), engines.environment(inside, box, own)
+        with container.handed(withheld) as told:
+            said = engines.run(inside, box, told)
+            return _started(said, inside.engine, own, self.folder, told)
 
     def _script(self, env: dict[str, str]) -> list[str]:
         """Of a batch job, with its surroundings; its output comes to the terminal."""
@@ -207,3 +208,12 @@ class Foreground:
             self.notes.append(str(error))
             return
         self.notes += [f"output {one['name']}: {show_size(one['size'])}" for one in found]
+
+
+def _started(
+    argv: list[str], path: str, env: dict[str, str], folder: str, told: Sequence[int] = ()
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(argv, executable=path, env=env, cwd=folder, pass_fds=told)
+    except OSError as error:
+        raise spawn.refusal(error.errno or 0, error.strerror or "", argv[0]) from None
