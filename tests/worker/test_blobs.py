@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import threading
 from collections import Counter
@@ -15,11 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailrace.worker import blobs
+from tailrace.worker import blobs, errands
 from tailrace.worker.blobs import CHUNK, Broken, File, describe, digest
 from tailrace.worker.cache import Cache
 from tailrace.worker.courier import Courier, Delivered, Ready
 from tailrace.worker.joining import Join
+from tailrace.worker.staging import attempt_folder
+
+from .conftest import wait_for
 
 BIG = b"".join(bytes([n]) * CHUNK for n in range(5)) + b"rest"
 
@@ -160,6 +164,7 @@ def depot() -> Any:
             super().__init__(("127.0.0.1", 0), Handler)
             self.held: dict[str, bytes] = {}
             self.asked, self.gate, self.may = Counter[str](), threading.Event(), {1, 2}
+            self.token, self.says, self.turned_away = "", 401, 0
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -167,11 +172,40 @@ def depot() -> Any:
         def do_GET(self) -> None:
             server: Any = self.server
             server.gate.wait(60)
+            if self._is_turned_away():
+                return
             name, _, query = self.path.rpartition("/")[2].partition("?")
             allowed = int(query.removeprefix("attempt=")) in server.may
             data = server.held[name] if allowed else b'{"error": "not yours"}'
             server.asked[name] += 1
-            self.send_response(200 if allowed else 404)
+            self._send(200 if allowed else 404, data)
+
+        def do_POST(self) -> None:
+            """All that are asked for are missing."""
+            asked = json.loads(self._body())
+            if not self._is_turned_away():
+                self._send(200, json.dumps(asked["hashes"]).encode())
+
+        def do_PUT(self) -> None:
+            server: Any = self.server
+            body, name = self._body(), self.path.rpartition("/")[2].partition("?")[0]
+            if not self._is_turned_away():
+                server.held[name] = body
+                self._send(200, b"{}")
+
+        def _is_turned_away(self) -> bool:
+            server: Any = self.server
+            if self.headers.get("Authorization", "") == server.token:
+                return False
+            server.turned_away += 1
+            self._send(server.says, b'{"error": "wrong or missing token"}')
+            return True
+
+        def _body(self) -> bytes:
+            return self.rfile.read(int(self.headers["Content-Length"]))
+
+        def _send(self, status: int, data: bytes) -> None:
+            self.send_response(status)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -193,13 +227,19 @@ class Waiting:
 
     def __init__(self, depot: Any, folder: Path) -> None:
         self.arrived = threading.Event()
-        url = f"http://127.0.0.1:{depot.server_address[1]}"
+        self.join = Join(f"http://127.0.0.1:{depot.server_address[1]}")
         cache = Cache(str(folder / "cache"), 10**9)
-        self.courier = Courier(Join(url), cache, str(folder / "scratch"), self.arrived.set)
+        self.courier = Courier(self.join, cache, str(folder / "scratch"), self.arrived.set)
 
     def fetch(self, attempt: int, *files: File) -> list[Any]:
         inputs = [{"name": f"i{k}", "hash": f.hash, "size": f.size} for k, f in enumerate(files)]
         return self.courier.fetch({"attempt": attempt, "inputs": inputs}, {})
+
+    def deliver(self, attempt: int, output: Path) -> None:
+        self.fetch(attempt)
+        told = [{"name": "out", "path": str(output), "size": output.stat().st_size}]
+        result = {"attempt": attempt, "outcome": "succeeded", "outputs": told, "value": 7}
+        assert self.courier.ended(result) == []
 
     def take(self, count: int) -> list[Any]:
         found: list[Any] = []
@@ -291,3 +331,43 @@ def test_a_full_disk_fails_the_attempt_and_leaves_the_worker_alive(
     waiting.fetch(2, file)
     (ready,) = waiting.take(1)
     assert isinstance(ready, Ready)
+
+
+@pytest.mark.parametrize("status", [401, 408, 429])
+def test_files_that_a_server_does_not_take_now_wait_for_a_new_token(
+    depot: Any, tmp_path: Path, status: int
+) -> None:
+    """What a task has made is not thrown away for it, nor is the task begun anew."""
+    waiting, output = Waiting(depot, tmp_path), _output(tmp_path)
+    file, depot.held = stored(b"an input")
+    depot.token, depot.says = "Bearer new", status
+    depot.gate.set()
+    waiting.deliver(1, output)
+    waiting.fetch(2, file)
+    wait_for(lambda: depot.turned_away >= 4)
+    assert waiting.courier.take() == [] and output.exists()
+    waiting.courier.turn_to(waiting.join._replace(token="new"))
+    found = {type(one): one for one in waiting.take(2)}
+    assert found[Ready].order["attempt"] == 2
+    result = found[Delivered].result
+    assert (result["outcome"], result["value"]) == ("succeeded", 7)
+    assert depot.held[result["outputs"][0]["hash"]] == b"made"
+
+
+def test_a_token_that_is_refused_for_long_is_not_waited_for(
+    depot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errands, "PATIENCE_S", 0.0)
+    waiting, depot.token = Waiting(depot, tmp_path), "Bearer new"
+    waiting.deliver(1, _output(tmp_path))
+    (failed,) = waiting.take(1)
+    assert failed.result["outcome"] == "host_failed"
+    assert "wrong or missing token" in failed.result["error"]
+
+
+def _output(folder: Path) -> Path:
+    """Of attempt 1, where the courier clears up behind it."""
+    path = Path(attempt_folder(str(folder / "scratch"), 1), "out")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"made")
+    return path

@@ -16,6 +16,8 @@ PATIENCE_S = 60.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 10.0
 ASKED_AT_ONCE = 1000
 KEY_HEADER = "Tailrace-Host-Key"  # shows which machine of its pool a worker is
+TRY_AGAIN = (408, 429)  # came too slowly, or too often
+NO_TOKEN = 401
 WRONG_AT_MOST = 3  # times that what came was not what its name says
 
 
@@ -25,14 +27,21 @@ class Refused(Exception):
 
 class Depot:
     def __init__(
-        self, join: Callable[[], Join], go_on: Callable[[str], object], key: str = ""
+        self,
+        join: Callable[[], Join],
+        go_on: Callable[[str], object],
+        key: str = "",
+        patience_s: float = 0.0,
     ) -> None:
         """`join` says where the server is now. `go_on` is asked before each try, with what went
-        wrong the last time; it raises when it is not worth while any more. `key`: of a worker."""
+        wrong the last time; it raises when it is not worth while any more. `key`: of a worker.
+        `patience_s`: for so long `join` may come to say another token than one that is refused."""
         self._head = {KEY_HEADER: key} if key else {}
         self._join = join
         self._go_on = go_on
         self._connection: Any = None
+        self._patience_s = patience_s
+        self._refused_at: Optional[float] = None  # its token, first
         self._asked_s = 0.0  # to stay away, by the newest answer
         self._room = memoryview(bytearray(CHUNK))  # used again: new memory costs more than reading
 
@@ -66,13 +75,24 @@ class Depot:
                 self._asked_s = 0.0
                 wrong = words(error)
             else:
+                may_change = self._may_change(status)
                 if status == 200:
                     return data
-                if status < 500:
-                    raise Refused(_words(bytes(data)))
                 wrong = _words(bytes(data))
+                if not may_change:
+                    raise Refused(wrong)
             time.sleep(max(pause, self._asked_s * random.uniform(1.0, 1.25)))
             pause = min(2 * pause, LONGEST_PAUSE_S)
+
+    def _may_change(self, status: int) -> bool:
+        """Another time the answer may be another."""
+        if status != NO_TOKEN:
+            self._refused_at = None
+            return status >= 500 or status in TRY_AGAIN
+        self.close()  # who has a new token may have a new address, too
+        now = time.monotonic()
+        self._refused_at = now if self._refused_at is None else self._refused_at
+        return now < self._refused_at + self._patience_s
 
     def _exchange(self, method: str, path: str, body: Optional[bytes]) -> Tuple[int, memoryview]:
         join = self._join()

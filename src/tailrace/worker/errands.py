@@ -8,7 +8,10 @@ from .blobs import CHUNK, Described, File, describe
 from .cache import Cache
 from .depot import Depot, Refused
 from .joining import Join
+from .line import SECOND
+from .refusal import PATIENCE
 
+PATIENCE_S = PATIENCE / SECOND  # with a token that is refused, as for results without files
 NOT_WANTED = "not wanted any more"
 Json = Dict[str, Any]
 Where = Callable[[], Join]  # the server is
@@ -33,7 +36,7 @@ def bring(
             raise NotWanted
         return now[0]
 
-    depot = Depot(join, first, key)
+    depot = Depot(join, first, key, PATIENCE_S)
 
     def read(name: str) -> memoryview:
         while True:
@@ -66,7 +69,7 @@ def deliver(join: Where, result: Json, wanted: Callable[[], bool], key: str = ""
         if not wanted():
             raise NotWanted
 
-    depot = Depot(join, go_on, key)
+    depot = Depot(join, go_on, key, PATIENCE_S)
     try:
         return [_sent(depot, item, result["attempt"]) for item in result["outputs"]]
     except NotWanted:
