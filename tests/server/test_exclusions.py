@@ -55,3 +55,19 @@ def test_a_host_that_lacks_the_folder_of_one_bag_stays_for_the_others(tmp_path: 
                    if one["host"]["row"]["host"] == "h"]  # fmt: skip
         assert host["host"]["row"].get("booked", 0) == 0
         assert not host["host"]["row"].get("excluded_until_us", 0)
+
+
+def test_a_bag_that_no_host_can_run_ends_and_blames_none(tmp_path: Path) -> None:
+    """As when its inputs are not with the server any more."""
+    with spoken(tmp_path) as server:
+        bag = server.submit("echo {x}", **MANY)
+        more = {"outcome": "host_failed", "error": "not there", "of_bag": True}
+        failed: dict[str, list[Any]] = {"h": [], "other": []}
+        for turn in range(200):
+            host = ("h", "other")[turn % 2]
+            started = server.work(host=host, kind=host, results=failed[host])[1]["start"]
+            failed[host] = [{"attempt": one["attempt"], **more} for one in started]
+        told = server.call("GET", f"/api/v1/bags/{bag}")[1]
+        hosts = server.call("GET", "/api/v1/hosts")[1]
+        assert not any(one["host"]["row"].get("booked", 0) for one in hosts), hosts
+        assert told["phase"] == "finished", told

@@ -287,7 +287,7 @@ def test_what_nobody_wants_any_more_and_then_somebody_does(depot: Any, tmp_path:
     assert ready.order["attempt"] == 2 and Path(ready.order["inputs"][0]["path"]).exists()
 
 
-def test_an_input_that_cannot_be_had_fails_the_attempt_on_this_host(
+def test_an_input_that_cannot_be_had_fails_the_attempt_and_is_not_the_hosts_fault(
     depot: Any, tmp_path: Path
 ) -> None:
     file, depot.held = stored(BIG)
@@ -297,10 +297,21 @@ def test_an_input_that_cannot_be_had_fails_the_attempt_on_this_host(
     waiting.fetch(1, file)
     (failed,) = waiting.take(1)
     assert isinstance(failed, Delivered) and failed.result["outcome"] == "host_failed"
-    assert "not yours" in failed.result["error"]
+    assert "not yours" in failed.result["error"] and failed.result["of_bag"], "no host has it"
     gone = {"attempt": 2, "inputs": [{"name": "x", "path": "/no/such"}]}
     (missing,) = waiting.courier.fetch(gone, {})
-    assert "/no/such" in missing.result["error"]
+    assert "/no/such" in missing.result["error"] and missing.result["of_bag"]
+
+
+def test_an_input_that_is_not_as_its_bag_says_is_not_the_hosts_fault(
+    depot: Any, tmp_path: Path
+) -> None:
+    file, depot.held = stored(b"short")
+    depot.gate.set()
+    waiting = Waiting(depot, tmp_path)
+    waiting.fetch(1, File(file.hash, 7))
+    (failed,) = waiting.take(1)
+    assert failed.result["of_bag"] and "an input cannot be had" in failed.result["error"]
 
 
 def test_bytes_that_are_not_what_they_should_be_are_refused(depot: Any, tmp_path: Path) -> None:
@@ -327,7 +338,7 @@ def test_a_full_disk_fails_the_attempt_and_leaves_the_worker_alive(
         patch.setattr(os, "pwrite", full)
         waiting.fetch(1, file)
         (failed,) = waiting.take(1)
-    assert "No space left" in failed.result["error"]
+    assert "No space left" in failed.result["error"] and "of_bag" not in failed.result
     waiting.fetch(2, file)
     (ready,) = waiting.take(1)
     assert isinstance(ready, Ready)
@@ -362,7 +373,7 @@ def test_a_token_that_is_refused_for_long_is_not_waited_for(
     waiting.deliver(1, _output(tmp_path))
     (failed,) = waiting.take(1)
     assert failed.result["outcome"] == "host_failed"
-    assert "wrong or missing token" in failed.result["error"]
+    assert "wrong or missing token" in failed.result["error"] and "of_bag" not in failed.result
 
 
 def _output(folder: Path) -> Path:

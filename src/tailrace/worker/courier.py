@@ -41,6 +41,7 @@ class _Done(NamedTuple):
     job: "_Job"
     error: str
     result: Optional[Json] = None
+    of_bag: bool = False  # what failed would fail on any machine
 
 
 class _Job(NamedTuple):
@@ -84,7 +85,7 @@ class Courier:
         for item in inputs:
             if "hash" not in item and not os.path.exists(item["path"]):
                 text = f"the input {item['name']} is not on the server, nor here as {item['path']}"
-                return [Delivered(unstarted(attempt, "host_failed", text))]
+                return [_failed(attempt, text, of_bag=True)]
         files = list({_file(item): None for item in inputs if "hash" in item})
         self._files[attempt] = files
         for file in files:
@@ -176,10 +177,10 @@ class Courier:
             if each.job.file is None:
                 found += self._delivered(each)
             else:
-                found += self._fetched(each.job.file, each.error)
+                found += self._fetched(each.job.file, each.error, each.of_bag)
         return found
 
-    def _fetched(self, file: File, error: str) -> List[Arrival]:
+    def _fetched(self, file: File, error: str, of_bag: bool) -> List[Arrival]:
         found: List[Arrival] = []
         self._fetching.discard(file)
         if error == NOT_WANTED and self._wanted.get(file):  # by others, in the meantime
@@ -189,7 +190,7 @@ class Courier:
             if error:
                 del self._orders[attempt]
                 self._unwant(attempt)
-                found.append(Delivered(unstarted(attempt, "host_failed", error)))
+                found.append(_failed(attempt, error, of_bag))
             else:
                 self._missing[attempt].discard(file)
                 found += self._ready(attempt)
@@ -234,8 +235,8 @@ class Courier:
         file = job.file
         assert file is not None
         wanted = lambda: self._wanted.get(file) or []  # noqa: E731
-        error = bring(self._where, self.cache, file, wanted, self._key)
-        return _Done(job, error)
+        error, of_bag = bring(self._where, self.cache, file, wanted, self._key)
+        return _Done(job, error, of_bag=of_bag)
 
     def _deliver(self, job: _Job) -> _Done:
         attempt = job.result["attempt"]
@@ -250,3 +251,9 @@ class Courier:
 
 def _file(item: Json) -> File:
     return File(item["hash"], item["size"])
+
+
+def _failed(attempt: int, error: str, of_bag: bool) -> Delivered:
+    """With `of_bag` it is not booked on this host."""
+    result = unstarted(attempt, "host_failed", error)
+    return Delivered(dict(result, of_bag=True) if of_bag else result)

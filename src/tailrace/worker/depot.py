@@ -18,11 +18,16 @@ ASKED_AT_ONCE = 1000
 KEY_HEADER = "Tailrace-Host-Key"  # shows which machine of its pool a worker is
 TRY_AGAIN = (408, 429)  # came too slowly, or too often
 NO_TOKEN = 401
+WITHHELD = (403, 404)
 WRONG_AT_MOST = 3  # times that what came was not what its name says
 
 
 class Refused(Exception):
     """The server says no, and would again."""
+
+
+class Withheld(Refused):
+    """It does not have this, or not for who asks: any other machine would hear the same."""
 
 
 class Depot:
@@ -80,7 +85,7 @@ class Depot:
                     return data
                 wrong = _words(bytes(data))
                 if not may_change:
-                    raise Refused(wrong)
+                    raise (Withheld if status in WITHHELD else Refused)(wrong)
             time.sleep(max(pause, self._asked_s * random.uniform(1.0, 1.25)))
             pause = min(2 * pause, LONGEST_PAUSE_S)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Set, Tuple
 
-from .blobs import CHUNK, Described, File, describe
+from .blobs import CHUNK, Broken, Described, File, describe
 from .cache import Cache
-from .depot import Depot, Refused
+from .depot import Depot, Refused, Withheld
 from .joining import Join
 from .line import SECOND
 from .refusal import PATIENCE
@@ -21,14 +21,22 @@ class NotWanted(Exception):
     """Nobody waits for it any more."""
 
 
+class Brought(NamedTuple):
+    """Why a file is not here, if it is not; `of_bag`: what the bag says of it is at fault, and so
+    it would be on any machine."""
+
+    error: str = ""
+    of_bag: bool = False
+
+
 class CannotCarry(Exception):
     """Says why in one line."""
 
 
 def bring(
     join: Where, cache: Cache, file: File, wanted: Callable[[], List[int]], key: str = ""
-) -> str:
-    """For the first attempt that wants it; should that one go, for the next. Why not, or ''."""
+) -> Brought:
+    """For the first attempt that wants it; should that one go, for the next."""
 
     def first(_: str = "") -> int:
         now = wanted()
@@ -50,16 +58,17 @@ def bring(
     try:
         cache.fetch(file, read, first)
     except NotWanted:
-        return NOT_WANTED
-    except Refused as error:
-        return f"an input cannot be had from the server: {error}"
+        return Brought(NOT_WANTED)
+    except (Refused, Broken) as error:
+        text = f"an input cannot be had from the server: {error}"
+        return Brought(text, isinstance(error, (Withheld, Broken)))
     except OSError as error:
-        return f"an input cannot be kept here: {error.strerror}"
+        return Brought(f"an input cannot be kept here: {error.strerror}")
     except Exception as error:
-        return f"an input cannot be fetched: {error!r}"
+        return Brought(f"an input cannot be fetched: {error!r}")
     finally:
         depot.close()
-    return ""
+    return Brought()
 
 
 def deliver(join: Where, result: Json, wanted: Callable[[], bool], key: str = "") -> List[Json]:
