@@ -275,19 +275,12 @@ class Desk:
             known = self._known(result.attempt)
             if known is None or known[2] != call.request.host:
                 continue
-            result = self._content.fitted(
-                known[0], believable(result, now - self._since(known, result))
-            )
+            result = believable(self.scheduler.state, known[0], result, now)
+            result = self._content.fitted(known[0], result)
             if result.outcome is Outcome.SUCCEEDED:
                 result = self._arrived(known[0], known[1], result)
             self._ledger.reported(result, again=self._had_succeeded(result))
             self._handle(_ended(known, result), now)
-
-    def _since(self, known: Known, result: WorkResult) -> int:
-        """When it was sent; of one that we had given up, when its bag came."""
-        state = self.scheduler.state
-        live = state.attempts.get(result.attempt)
-        return state.bags[known[0]].submitted_us if live is None else live.sent_us
 
     def _had_succeeded(self, result: WorkResult) -> bool:
         """Its report came before: then this is late, and so it is seldom looked up."""
