@@ -73,3 +73,30 @@ def test_who_asked_before_is_not_sent_what_is_ready_when_it_goes() -> None:
     bag = '[bags.b]\ntasks = 1\nlength = "10m"\nfailing = { tasks = 1 }\nretries = 1\n'
     found = figures(run(pools + bag))
     assert (found["jobs_lost"], found["makespan_s"]) == (0, 1200)
+
+
+# One task on all places of both machines.
+SIDE_BY_SIDE = """
+[pools.p]
+machines = 2
+cores = 3
+reliable = false
+[bags.b]
+lengths = [100]
+replication = { strategy = "ntdmr", n = 5, t_s = 0, d_s = 1000 }
+"""
+
+
+def test_of_attempts_of_a_task_that_end_together_on_one_machine_one_is_useful() -> None:
+    found = figures(run(SIDE_BY_SIDE))
+    assert (found["tasks_done"], found["attempts"]) == (1, 6)
+    assert found["work_lost"] == pytest.approx(5 / 6)
+
+
+def test_attempts_past_their_time_out_end_together_with_those_beside_them() -> None:
+    """The longest task never ends in time: it alone fails."""
+    pool = "[pools.x]\nmax = 3\nslots = 4\n"
+    bag = "[bags.b]\nlengths = [5, 12, 27, 9, 23, 23]\ntimeout = 15\n"
+    found = figures(run(f"{pool}{bag}checkpoint = {{ every = 4, pause = 1 }}\n"))
+    assert (found["tasks_done"], found["tasks_failed"]) == (5, 1)
+    assert found["work_useful_h"] == pytest.approx(72 / 3600)

@@ -200,6 +200,9 @@ class Attempts:
     def ended(self, job: Job) -> None:
         sent: Sent = job.tag
         host, number, report = sent.host, sent.attempt, self._report
+        if number not in host.attempts:  # another that ended with it, just before, had it dropped
+            host.machine.discount(job)
+            return
         now = self._engine.now
         ran = now - sent.began_us
         del host.attempts[number]
@@ -260,6 +263,8 @@ class Attempts:
         """There was no room for its output."""
         sent: Sent = job.tag
         host = sent.host
+        if sent.attempt not in host.attempts:  # as in `ended`
+            return
         del host.attempts[sent.attempt]
         self._unfollow(sent)
         measured = Measured(sent.ran_us(self._engine.now), 1, text=NO_ROOM)
