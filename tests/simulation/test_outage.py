@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.simulation.scenarios import scenario
 
+from tailrace.bag.outcome import Outcome
 from tailrace.errors import BadInput
 from tailrace.scheduler.events import AnyEvent, Ended
 from tailrace.simulation.reading import load_scenario
@@ -93,3 +95,73 @@ def test_a_machine_that_dies_and_comes_back_meanwhile_is_heard_of_in_order(tmp_p
 def test_an_outage_that_is_none_is_refused(tmp_path: Path, news: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         heard(tmp_path, news)
+
+
+UNMISSED = """\
+news = {news}
+[pools.steady]
+machines = 1
+[pools.idle]
+speed = 10
+machines = 1
+up = "50s"
+down = "2s"
+[bags.b]
+tasks = 1
+length = "51s"
+failing = {{ tasks = 1 }}
+retries = 1
+"""
+
+
+@pytest.mark.parametrize("news", ['{ every = "45s" }', '{ outage = { from = "20s", to = "60s" } }'])
+def test_nothing_is_sent_on_the_offer_that_a_machine_made_before_it_fell(news: str) -> None:
+    """Back after 2 s, nobody has missed it; when the first attempt is heard to have failed, the
+    second would be lost with its earlier life."""
+    lost: list[AnyEvent] = []
+
+    def watch(event: AnyEvent, decisions: list[object], now: int) -> None:
+        if isinstance(event, Ended) and event.outcome is Outcome.LOST:
+            lost.append(event)
+
+    World(scenario(UNMISSED.format(news=news)), 0, check=True, watch=watch).run()
+    assert not lost
+
+
+# Eight tasks in ten places, on machines that fall and come back within an outage.
+FALLING = """\
+news.outage = { from = "30s", to = "90s" }
+[pools.x]
+machines = 3
+up = 50
+down = 7
+load = { lasts = 9, share = { law = "uniform", from = 0, to = 0.9 } }
+[pools.y]
+machines = 3
+cores = 2
+up = 50
+down = 7
+owner_away = 70
+owner_there = 9
+[bags.b0]
+tasks = 8
+length = 10
+replication = { strategy = "wqr", most = 3 }
+max_running = 2
+[bags.b1]
+tasks = 8
+length = 10
+"""
+
+
+def test_a_machine_whose_return_is_yet_to_be_heard_of_offers_nothing_again_and_again() -> None:
+    told = 0
+
+    def watch(event: AnyEvent, decisions: list[object], now: int) -> None:
+        nonlocal told
+        told += 1
+        assert told < 1000
+
+    world = World(scenario(FALLING), 680, check=True, watch=watch)
+    world.run()
+    assert all(record.complete for record in world.records)

@@ -97,6 +97,8 @@ class Population:
         seen = self._see(host)
         if self._teller.is_late:
             host.awaits = seen
+            if host.known:
+                self._teller.back_unmissed(host.name)
         host.known = True
         self._expect_end(host)
         self._attempts.offer(host)

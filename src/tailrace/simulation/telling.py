@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from tailrace.scheduler.brain import Scheduler
-from tailrace.scheduler.events import AnyEvent, LeaseChanged, Tick
+from tailrace.scheduler.events import AnyEvent, LeaseChanged, OfferWithdrawn, Tick
 from tailrace.simulation.draws import Streams
 from tailrace.simulation.engine import NEVER, Engine, Rank
 from tailrace.simulation.host import SimulatedHost
@@ -111,6 +111,12 @@ class Teller:
         if then is not None:
             self._unread.add(then)
 
+    def back_unmissed(self, host: str) -> None:
+        """It begins anew, and nobody has heard that it had gone: its open offer is of before. News
+        that is merely delayed comes in its order, and needs no telling."""
+        if self._delay is None:
+            self._unread.add(OfferWithdrawn(host))
+
     def _poll(self, _: object) -> None:
         for event in self._unread.read():
             self._tell_at_last(event)
@@ -158,10 +164,11 @@ class Teller:
         self._engine.put(max(alarm, self._engine.now), Rank.ALARM, self._ring, alarm)
 
     def _offer_the_rest(self) -> None:
-        """A host that was sent something, and has room for more, asks again."""
+        """A host that was sent something, and has room for more, asks again; not one whose present
+        life nobody has heard of: its offer is on its way, and what is sent before it is lost."""
         served, self.served = self.served, {}
         for host in served.values():
-            if host.machine.free and not host.warned:
+            if host.machine.free and not host.warned and host.awaits is None:
                 self.report(host.offer)
 
     def _ring(self, alarm: int) -> None:
