@@ -43,7 +43,7 @@ class SimulatedHost:
         self.works: Any = None  # by bag: the work of each task on this type
         self.attempts: dict[int, Job] = {}
         self.waiting: dict[int, Job] = {}  # those of them that were sent ahead, in their order
-        self.forgotten: dict[int, Job] = {}  # lost with it, and nobody has been told yet
+        self.forgotten: dict[int, Job] = {}  # lost with it, as it tells when it is back
         self.rejected = 0  # attempts for which it had no room
         self.known = False  # the scheduler takes it for present
         self.awaits: HostSeen | None = None  # news of its present life, as long as it is on its way

@@ -128,7 +128,8 @@ class Population:
             host.awaits = None
 
     def _close_old(self, host: SimulatedHost) -> None:
-        """It has begun anew: what it had before is lost, and now this is known."""
+        """It has begun anew: what it had before is lost. Who took it for lost long ago, when the
+        machine fell silent, is told so once more: some of it may have waited for that."""
         for job in list(host.forgotten.values()):
             self._attempts.report_lost(host, job)
 
@@ -162,7 +163,6 @@ class Population:
     def _silent(self, host: SimulatedHost) -> None:
         if host.known:
             host.known = False
-            host.forgotten.clear()
             self._report(HostSilent(host.name))
 
     def _noticed(self, presence: Presence, cause: Cause, goes_us: int) -> None:
