@@ -86,6 +86,13 @@ def test_of_two_successes_that_were_not_heard_of_one_is_useful(news: str) -> Non
     assert seconds(f"news = {news}\n[pools.a]\nmachines = 2\n{bag}") == (40, 80)
 
 
+def test_no_success_is_useful_that_came_too_late_for_its_task() -> None:
+    """Four attempts of 12 s are heard of behind their time-out; then it is given up."""
+    pool = '[pools.a]\nmachines = 1\nlate_results = "ignore"\n'
+    bag = "[bags.b]\nlengths = [12]\ntimeout = 15\nretries = 0\n"
+    assert seconds(f"news.delay = 10\n{pool}{bag}") == (0, 48)
+
+
 @st.composite
 def worlds(draw: Any) -> str:
     """Of speed 1, so that the length of a task is the work of its result."""

@@ -16,8 +16,8 @@ class Unheard:
         sent: Sent = job.tag
         self._jobs.setdefault((sent.bag, sent.index), []).append(job)
 
-    def settle(self, bag: int, index: int, winner: int) -> None:
-        """Its result is that of this attempt, or the task was given up."""
+    def settle(self, bag: int, index: int, winner: int | None) -> None:
+        """Its result is that of this attempt; or none, when the task was given up."""
         for job in self._jobs.pop((bag, index), ()):
             sent: Sent = job.tag
             if sent.attempt != winner:

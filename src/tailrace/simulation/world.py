@@ -115,10 +115,10 @@ class World:
 
     def _settle(self, end: Settle) -> None:
         self.records[end.bag - 1].settle(end.index, self.engine.now, end.outcome)
+        winner = end.attempt if end.outcome is Outcome.SUCCEEDED else None
         if self._unheard is not None:
-            self._unheard.settle(end.bag, end.index, end.attempt)
+            self._unheard.settle(end.bag, end.index, winner)
         if self._luggage:
-            winner = end.attempt if end.outcome is Outcome.SUCCEEDED else None
             self._luggage[end.bag - 1].settle(end.index, winner, self._transport.storage)
         self._left -= 1
         if not self._left:
