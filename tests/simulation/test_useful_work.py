@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.simulation.scenarios import run
 
 from tailrace.simulation.record import UNKNOWN
-from tailrace.simulation.statistics import figures
+from tailrace.simulation.statistics import figures, machines
 from tailrace.simulation.world import World
 
 HOUR = 3600
@@ -93,6 +93,16 @@ def test_no_success_is_useful_that_came_too_late_for_its_task() -> None:
     assert seconds(f"news.delay = 10\n{pool}{bag}") == (0, 48)
 
 
+@pytest.mark.parametrize("saves", ["", "checkpoint = { every = 30 }\n"])
+def test_what_a_loser_that_runs_on_is_still_at_in_the_end_is_lost(saves: str) -> None:
+    """The slow one has done half of it when the other is done."""
+    pools = "[pools.a]\nmachines = 1\n[pools.b]\nmachines = 1\nspeed = 0.5\n"
+    bag = f"[bags.b]\nlengths = [100]\n{TWICE}policy.losers = 'run on'\n{saves}"
+    assert seconds(pools + bag) == (100, 150)
+    slow = machines(run(pools + bag))[1].figures
+    assert slow["work_useful_h"] == pytest.approx(0)
+
+
 @st.composite
 def worlds(draw: Any) -> str:
     """Of speed 1, so that the length of a task is the work of its result."""
@@ -101,6 +111,7 @@ def worlds(draw: Any) -> str:
     bag = ["[bags.b]", f"lengths = {lengths}"]
     bag += draw(st.sampled_from([[], ["replication = 'wqr'"], [TWICE.strip()]]))
     bag += draw(st.sampled_from([[], ["failing = { tasks = 0.4 }"], ["failing.attempts = 0.4"]]))
+    bag += draw(st.sampled_from([[], ["policy.losers = 'run on'"]]))
     retries = draw(st.sampled_from(["{ task_failed = 0, lost = 1 }", "40"]))
     every, pause, latency = draw(
         st.tuples(st.integers(2, 20), st.integers(0, 2), st.integers(0, 9))
@@ -127,8 +138,8 @@ def test_useful_work_is_that_of_the_tasks_that_succeeded(text: str, seed: int) -
     world = run(text, seed=seed)
     record = world.records[0]
     if record.complete:
-        useful = sum(host.machine.usage().useful_work for host in world.every_host)
-        assert useful / 1e6 == pytest.approx(succeeded_s(world), abs=1e-3)
+        useful = figures(world)["work_useful_h"]
+        assert useful * HOUR == pytest.approx(succeeded_s(world), abs=1e-3)
 
 
 def succeeded_s(world: World) -> float:

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from tailrace.scheduler import money
 from tailrace.simulation.availability import of_all
-from tailrace.simulation.host import SimulatedHost
+from tailrace.simulation.host import Sent, SimulatedHost
+from tailrace.simulation.job import Job
 from tailrace.simulation.network import Link, Reach
 from tailrace.simulation.record import UNKNOWN, Record
 from tailrace.simulation.scenario import Scenario
+from tailrace.simulation.usage import Usage
 from tailrace.simulation.world import World
 
 HOUR = 3_600_000_000
@@ -153,7 +155,7 @@ def fates(world: World) -> dict[str, int]:
 
 def _system(world: World) -> Figures:
     now = world.engine.now
-    usages = [host.machine.usage() for host in world.every_host]
+    usages = [_usage(world, host) for host in world.every_host]
     up = sum(usage.up_us for usage in usages)
     done = sum(usage.work_done for usage in usages)
     useful = sum(usage.useful_work for usage in usages)
@@ -170,6 +172,19 @@ def _system(world: World) -> Figures:
     }
 
 
+def _usage(world: World, host: SimulatedHost) -> Usage:
+    """What is at work to no purpose, since its task has its result from another or was given up,
+    is lost at the end of the run: that of losers which run on."""
+    usage, machine = host.machine.usage(), host.machine
+    vain = sum(machine.progress(job) - job.saved for job in machine.jobs if _is_over(world, job))
+    return usage._replace(work_lost=usage.work_lost + vain) if vain else usage
+
+
+def _is_over(world: World, job: Job) -> bool:
+    sent: Sent = job.tag
+    return world.records[sent.bag - 1].done[sent.index] != UNKNOWN
+
+
 def _rejected(world: World, hosts: Sequence[SimulatedHost]) -> Figures:
     """Only in a world where some may be."""
     if not any(pool.rejects for pool in world.scenario.pools):
@@ -179,18 +194,17 @@ def _rejected(world: World, hosts: Sequence[SimulatedHost]) -> Figures:
 
 def machines(world: World) -> list[Part]:
     """Each of them, in the order in which they came."""
-    now = world.engine.now
     return [
         Part(
-            host.name, host.pool.terms.name, _machine(host, now) | _rejected(world, [host]),
+            host.name, host.pool.terms.name, _machine(world, host) | _rejected(world, [host]),
             host.lease is not None,
         )
         for host in world.every_host
     ]  # fmt: skip
 
 
-def _machine(host: SimulatedHost, now: int) -> Figures:
-    usage, availability = host.machine.usage(), host.presence.availability
+def _machine(world: World, host: SimulatedHost) -> Figures:
+    usage, availability, now = _usage(world, host), host.presence.availability, world.engine.now
     return {
         "availability": availability.share(now),
         "down_s": availability.down_us(now) / SECOND,
