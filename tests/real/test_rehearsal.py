@@ -196,3 +196,17 @@ def test_machines_that_are_played_have_the_owner_and_the_words_of_their_pool(
     (pool,) = load_scenario(folder.path / "made.toml").pools
     assert (pool.whose, pool.cpu) == ("ada", told["cpu"])
     assert pool.says == HostPolicy("true", "1 +\n    2")
+
+
+def test_a_policy_over_the_number_of_machines_leases_so_many_and_keeps_them(folder: Folder) -> None:
+    """It does not buy machines that it refuses then, until the money is gone."""
+    folder.write("tailrace.toml", '[pools.spot]\nmax = 4\ncores = 1\nprice = "1 USD/h"\n'
+                                  'startup = "0.2s"\n')  # fmt: skip
+    folder.write("bag.toml", "command = 'sleep 0.5; echo {n}'\nbudget = \"60 USD\"\n"
+                             "[parameters]\nn = { from = 1, to = 12 }\n"
+                             "[policy]\nGridPolicy = 'Pool.Machines < 3'\n")  # fmt: skip
+    done = folder.tailrace("run", "--quiet", "bag.toml")
+    assert done.returncode == 0, done.stderr
+    assert folder.outcomes() == ["succeeded"] * 12
+    assert len(leases(folder)) == 3
+    assert replays(folder)

@@ -23,9 +23,7 @@ def asks(state: State, bag: Bag, pool: Pool) -> bool:
     rules = bag.rules
     if rules is None:
         return True
-    may = _grid_policy(state, bag, pool) and any(
-        could(state, bag, pool, job) for job in jobs_of(bag)
-    )
+    may = would_ask(state, bag, pool)
     if not may:
         policies.matches_nobody(state, bag)
     if not may and rules.changes:
@@ -34,11 +32,27 @@ def asks(state: State, bag: Bag, pool: Pool) -> bool:
     return may
 
 
+def asks_again(state: State, bag: Bag, pool: Pool) -> bool:
+    """For one more, when it has just asked for one: that may be what the policy looks at."""
+    return bag.rules is None or not bag.rules.changes or asks(state, bag, pool)
+
+
+def would_ask(state: State, bag: Bag, pool: Pool, but: int = 0) -> bool:
+    """If so many of the pool's machines were not there."""
+    return _grid_policy(state, bag, pool, but) and any(
+        could(state, bag, pool, job) for job in jobs_of(bag)
+    )
+
+
+def pools_of(state: State, bag: Bag) -> list[Pool]:
+    """In which it may have machines, whatever its policy says of them now."""
+    names = bag.terms.pools or tuple(state.pools)
+    return [state.pools[name] for name in names if name in state.pools]
+
+
 def lenders(state: State, bag: Bag) -> list[Pool]:
     """The bag's pools that lend machines."""
-    names = bag.terms.pools or tuple(state.pools)
-    pools = [state.pools[name] for name in names if name in state.pools]
-    return [pool for pool in pools if pool.max > 0]
+    return [pool for pool in pools_of(state, bag) if pool.max > 0]
 
 
 def why_not(state: State, bag: Bag, pool: Pool, clauses: list[tuple[str, Compiled]]) -> str:
@@ -152,11 +166,11 @@ def _found(state: State, bag: Bag, pool: Pool, job: Job, asked: Expression) -> V
     return asked.found(scene)
 
 
-def _grid_policy(state: State, bag: Bag, pool: Pool) -> bool:
+def _grid_policy(state: State, bag: Bag, pool: Pool, but: int = 0) -> bool:
     asked = None if bag.rules is None else bag.rules.policy.grid_policy
     if asked is None:
         return True
     scene = Scene()
     policies.show_bag(state, bag, scene, asked)
-    scene.show(facts.of_pool(state, pool, asked.keys[POOL]), asked.keys[POOL])
+    scene.show(facts.of_pool(state, pool, asked.keys[POOL], but), asked.keys[POOL])
     return asked.found(scene) is True

@@ -68,8 +68,12 @@ def _params(columns: Columns, group: int) -> Values:
     return {f"{PARAMS}{name}": value for name, value in values}
 
 
-def of_pool(state: State, pool: Pool, keys: tuple[str, ...]) -> Values:
-    return {key: POOL[key](state, pool) for key in keys}
+def of_pool(state: State, pool: Pool, keys: tuple[str, ...], but: int = 0) -> Values:
+    """As if so many of its machines were not there."""
+    found = {key: POOL[key](state, pool) for key in keys}
+    if but and MACHINES in found:
+        found[MACHINES] = max(_machines(state, pool) - but, 0)
+    return found
 
 
 def replicas(bag: Bag, index: int) -> list[Attempt]:
@@ -189,11 +193,16 @@ BAG: dict[str, Callable[[State, Bag], Plain]] = {
     "Lottery": _lottery,
 }
 
+MACHINES = "Pool.Machines"
+
+
+def _machines(state: State, pool: Pool) -> int:
+    return max(state.lent.get(pool.name, 0), state.able_in.get(pool.name, 0))
+
+
 POOL: dict[str, Callable[[State, Pool], Plain]] = {
     "Pool.Name": lambda state, pool: pool.name,
-    "Pool.Machines": lambda state, pool: max(
-        state.lent.get(pool.name, 0), state.able_in.get(pool.name, 0)
-    ),
+    MACHINES: _machines,
     "Pool.Max": lambda state, pool: pool.max or None,
     "Pool.Reliable": lambda state, pool: pool.reliable,
     "Pool.PricePerHour": lambda state, pool: _price(pool),

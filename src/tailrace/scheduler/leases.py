@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
 from tailrace.quantities import show_duration, show_money
-from tailrace.scheduler import asking, brakes, demand, fleet, money, shunning, units
+from tailrace.scheduler import asking, brakes, demand, fleet, money, shunning, staying, units
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.provisioning import fixed
@@ -54,21 +54,53 @@ def _fit(state: State, bag: Bag) -> None:
     if bag.runs:
         _take_back(state, bag)
     pools = fixed.admitted(state, bag)
-    _leave_others(state, bag, [pool.name for pool in pools])
+    _leave_others(state, bag, pools)
     bag.lean = False
-    counts = [_fit_pool(state, bag, pool) for pool in pools]
+    first = state.next_lease
+    counts = [_fit_after(state, bag, pool, first) for pool in pools]
     poor = [pool for pool, affordable in zip(pools, counts, strict=True) if affordable is False]
     if poor and len(poor) == sum(affordable is not None for affordable in counts):
         _stop_if_stuck(state, bag, poor[0])
 
 
-def _leave_others(state: State, bag: Bag, admitted: list[str]) -> None:
-    """Machines of pools that are not the bag's any more; all, when it does not run."""
-    rows = [state.leases[lease] for lease in bag.leases]
-    for row in rows:
-        stays = row.pool in admitted or (bag.runs and fleet.busy(state, row))
+def _leave_others(state: State, bag: Bag, admitted: list[Pool]) -> None:
+    """Machines of pools that are not the bag's any more; all, when it does not run. Those that it
+    may not ask for now stay as long as they are paid."""
+    own = asking.pools_of(state, bag) if bag.runs else []
+    names = dict.fromkeys(pool.name for pool in own)
+    for row in [state.leases[lease] for lease in bag.leases]:
+        stays = row.pool in names or (bag.runs and fleet.busy(state, row))
         if row.state in STANDING and not stays:
-            _give_back(state, bag, row, f"no task of bag {bag.id} may go to pool {row.pool} now")
+            _give_back(state, bag, row, _may_not_go(bag, row.pool))
+    for pool in own:
+        if pool not in admitted:
+            _leave_unpaid(state, bag, pool)
+
+
+def _leave_unpaid(state: State, bag: Bag, pool: Pool) -> None:
+    """Nothing is lost by giving these back before their end."""
+    there = standing(state, bag, pool.name)
+    unpaid = [row for row in there if not row.billing.by_lease]
+    if not unpaid:
+        return
+    kept = dict.fromkeys(row.lease for row in staying.stay(state, bag, pool, unpaid))
+    for row in unpaid:
+        if row.lease not in kept and not fleet.busy(state, row):
+            _give_back(state, bag, row, _may_not_go(bag, pool.name))
+    if kept and not pool.billing.by_lease:
+        there = standing(state, bag, pool.name)
+        _give_surplus(state, bag, there, fixed.wanted(state, bag, pool, there))
+
+
+def _may_not_go(bag: Bag, pool: str) -> str:
+    return f"no task of bag {bag.id} may go to pool {pool} now"
+
+
+def _fit_after(state: State, bag: Bag, pool: Pool, first: int) -> bool | None:
+    """What was leased since, of other pools, may have changed what the policy says of this one."""
+    if state.next_lease > first and not asking.asks_again(state, bag, pool):
+        return None
+    return _fit_pool(state, bag, pool)
 
 
 def _fit_pool(state: State, bag: Bag, pool: Pool) -> bool | None:
@@ -81,8 +113,7 @@ def _fit_pool(state: State, bag: Bag, pool: Pool) -> bool | None:
         useful = asking.useful(state, bag, there)
     count = fixed.wanted(state, bag, pool, useful)
     if not pool.billing.by_lease:
-        for row in _surplus(state, there, len(there) - count):
-            _give_back(state, bag, row, f"bag {bag.id} has fewer tasks left than machines")
+        _give_surplus(state, bag, there, count)
     elif count < pool.max:
         _look_again(state, bag, pool)
     if pool.billing.by_result and count < min(pool.max, bag.terms.count - bag.done.count):
@@ -93,6 +124,11 @@ def _fit_pool(state: State, bag: Bag, pool: Pool) -> bool | None:
     if more > 0:
         more = min(more, shunning.most_more(state, bag, pool.name, there, useful))
     return _acquire(state, bag, pool, more) if count else None
+
+
+def _give_surplus(state: State, bag: Bag, there: list[LeaseRow], wanted: int) -> None:
+    for row in _surplus(state, there, len(there) - wanted):
+        _give_back(state, bag, row, f"bag {bag.id} has fewer tasks left than machines")
 
 
 def _look_again(state: State, bag: Bag, pool: Pool) -> None:
@@ -144,7 +180,9 @@ def emptied(state: State, host: Host) -> None:
 
 def _acquire(state: State, bag: Bag, pool: Pool, count: int) -> bool:
     """False when it is money that lacks."""
-    for _ in range(count):
+    for number in range(count):
+        if number and not asking.asks_again(state, bag, pool):
+            return True
         if state.now < state.asked_after_us.get(pool.name, 0):
             return True
         if state.lent.get(pool.name, 0) >= pool.max:
@@ -236,7 +274,7 @@ def _next_try(state: State, row: LeaseRow) -> int:
 
 def _renew(state: State, bag: Bag, row: LeaseRow) -> bool:
     pool = state.pools.get(row.pool)
-    if pool is None or pool not in fixed.admitted(state, bag):
+    if pool is None or not bag.runs or pool not in asking.pools_of(state, bag):
         return False
     later = replace(row, ends_us=row.ends_us + pool.lease_us)
     if not _is_paid(row, later) and not _still_wanted(state, bag, row, pool):
@@ -258,6 +296,8 @@ def _is_paid(row: LeaseRow, later: LeaseRow) -> bool:
 
 
 def _still_wanted(state: State, bag: Bag, row: LeaseRow, pool: Pool) -> bool:
+    if not staying.stay(state, bag, pool, [row]):
+        return False
     if fleet.busy(state, row):
         return True
     there = standing(state, bag, pool.name)
@@ -293,9 +333,12 @@ def _unneeded(state: State, bag: Bag, pool: Pool | None, rows: list[LeaseRow]) -
     if demand.waits(state, bag, pool):
         there = asking.useful(state, bag, standing(state, bag, pool.name))
         spare = len(there) - fixed.wanted(state, bag, pool, there)
-    kept = dict.fromkeys(row.lease for row in useful)
-    useless = [row for row in rows if row.lease not in kept]
-    return useless + _surplus(state, useful, spare)
+    idle = [row for row in useful if not fleet.busy(state, row)]
+    stay = staying.stay(state, bag, pool, idle)
+    kept = dict.fromkeys(row.lease for row in stay)
+    kept |= dict.fromkeys(row.lease for row in useful if fleet.busy(state, row))
+    others = [row for row in rows if row.lease not in kept]
+    return others + _surplus(state, stay, spare - (len(idle) - len(stay)))
 
 
 def _give_back_idle(state: State, bag: Bag, row: LeaseRow) -> None:

@@ -22,8 +22,7 @@ def admitted(state: State, bag: Bag) -> list[Pool]:
     what they lend."""
     if not bag.runs:
         return []
-    names = bag.terms.pools or tuple(state.pools)
-    pools = [state.pools[name] for name in names if name in state.pools]
+    pools = asking.pools_of(state, bag)
     if bag.rules is not None:
         pools = [pool for pool in pools if asking.asks(state, bag, pool)]
     pools = _cheapest_first(state, bag, pools) if len(pools) > 1 else pools
