@@ -12,6 +12,7 @@ from tests.docs.pages import ROOT
 from tests.simulation.scenarios import scenario
 
 from tailrace.scheduler.decisions import Acquire, Assign
+from tailrace.simulation.statistics import figures
 from tailrace.simulation.world import World
 
 PAGE = (ROOT / "docs/how-to/policies.md").read_text()
@@ -224,11 +225,16 @@ def test_by_lot() -> None:
     assert 0.02 < share < 0.5
 
 
-def test_the_last_of_the_money() -> None:
+@pytest.mark.parametrize("most", [2, 5, 10])
+def test_the_last_of_the_money(most: int) -> None:
+    """Whether few machines or many could be leased for it at once."""
     seen = watched(
         "When the money runs out",
-        '[pools.spot]\nmax = 2\nprice = "0.5 USD/h"\nreliable = false\n'
-        '[pools.own]\nmax = 1\nprice = "0.5 USD/h"',
+        f'[pools.spot]\nmax = {most}\ncores = 1\nprice = "0.5 USD/h"\nreliable = false\n'
+        '[pools.own]\nmax = 1\ncores = 1\nprice = "0.5 USD/h"',
         'tasks = 24\nlength = "15m"',
     )
     assert seen.asked["spot"] and seen.asked["own"]
+    assert seen.asked["spot"] <= 5, "the first half of the money"
+    assert figures(seen.world)["tasks_done"] == 24
+    assert figures(seen.world)["cost_USD"] <= 5
