@@ -9,7 +9,7 @@ import pytest
 
 from tailrace.bag.policy import BagPolicy, Policy
 from tailrace.pools.terms import Billing, Pays, Pool
-from tailrace.scheduler.decisions import Acquire, Assign, Release, Renew
+from tailrace.scheduler.decisions import Acquire, Assign, Release, Renew, Unmatched
 
 from .stage import SECOND, Stage
 
@@ -117,6 +117,20 @@ def test_a_lease_is_renewed_within_a_unit_that_is_paid(text: str) -> None:
     stage.set_policy(1, grid(text))
     stage.wait(810)
     assert of(stage, Renew) == [1, 2, 3]
+
+
+def test_a_bag_whose_machines_all_are_on_their_way_is_not_told_that_none_is_asked_for() -> None:
+    stage = Stage(SPOT)
+    stage.submit(9, policy=grid(FEW), trial_us=0)
+    for _ in range(9):
+        stage.wait(61)
+    assert not [one for one in stage.all if isinstance(one, Unmatched)]
+    stage.set_policy(1, grid("false"))
+    for lease in of(stage, Acquire):
+        stage.gone(lease)
+    for _ in range(3):
+        stage.wait(61)
+    assert [one for one in stage.all if isinstance(one, Unmatched)]
 
 
 def test_idle_machines_of_a_free_pool_go_when_fewer_tasks_are_left_than_there_are() -> None:

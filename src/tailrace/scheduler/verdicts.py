@@ -123,6 +123,8 @@ def _why_unmatched(state: State, bag: Bag) -> str:
     if any(ruled(state, bag, host, jobs).matches and not _elsewhere(bag, host) for host in hosts):
         return ""
     refused, pools = refusals(state, bag, hosts), not_asked(state, bag)
+    if not refused and _some_are_coming(state, bag):
+        return ""  # as many as its policy asks for, perhaps
     if not refused and (not pools or len(pools) < len(asking.lenders(state, bag))):
         return ""
     found = refused | _elsewhere_all(state, bag, hosts)
