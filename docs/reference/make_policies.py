@@ -31,6 +31,10 @@ runs. Before a policy is taken, it is tried in a process of its own.
 
 {words}
 
+`GridPolicy` is asked again before each further machine. A machine that is paid by time stays to
+the end of its paid unit, whatever `GridPolicy` says meanwhile; it stays longer if it would be asked
+for were it not there: `Pool.Machines < 3` keeps three.
+
 An expression may name another one of the same bag: `Deadline = 'Concurrency * 2000'`. At run time
 UNDEFINED, ERROR, NaN, infinities and values of another kind count as "no", with their reason. The
 last two are the say of a machine's owner, who writes them into

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -199,3 +201,30 @@ def test_what_owners_and_bags_had_is_kept_and_goes_with_its_bag(place: Place) ->
     store.commit(batch)
     assert store.restored().uses == [had[2]]
     store.close()
+
+
+HOLDS = """import fcntl, sys, time
+file = open(sys.argv[1])
+fcntl.flock(file, fcntl.LOCK_EX)
+print(flush=True)
+time.sleep(1)"""
+
+
+@pytest.mark.parametrize("lives", [False, True])
+def test_what_a_killed_server_had_just_begun_keeps_its_lock_for_a_moment(
+    tmp_path: Path, lives: bool
+) -> None:
+    first = Lock(tmp_path)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    told = Owner(pid=os.getpid() if lives else gone.pid)
+    os.close(first._file)
+    (tmp_path / "server.json").write_bytes(msgspec.json.encode(told))
+    words = [sys.executable, "-c", HOLDS, str(tmp_path / "lock")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline()
+        if lives:
+            with pytest.raises(StoreBusy):
+                Lock(tmp_path)
+        else:
+            Lock(tmp_path).free()

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tailrace.errors import StoreBusy, StoreError
 
 TRIES, TRY_AGAIN_S = 5, 0.02
+MORE_TRIES = 250  # where its holder is dead: what he had just begun may still have it
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -49,8 +50,16 @@ class Lock:
         self._path.unlink(missing_ok=True)  # of one that was killed: nobody is there any more
 
     def _taken(self) -> bool:
-        """Tried for a moment: `alive` of another command holds the lock while it looks."""
-        for _ in range(TRIES):
+        """Tried for a moment: `alive` of another command holds the lock while it looks. And for
+        longer where a server was killed in the very moment in which it began another program, which
+        has its open files until it has become that."""
+        if self._tried(TRIES):
+            return True
+        owner = owner_of(self._path.parent)
+        return owner is not None and _is_dead(owner.pid) and self._tried(MORE_TRIES)
+
+    def _tried(self, times: int) -> bool:
+        for _ in range(times):
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
@@ -68,6 +77,10 @@ class Lock:
     def free(self) -> None:
         self._path.unlink(missing_ok=True)
         os.close(self._file)
+
+
+def _is_dead(pid: int) -> bool:
+    return pid > 0 and not Path(f"/proc/{pid}").exists()
 
 
 def _close_to_others(folder: Path) -> None:
