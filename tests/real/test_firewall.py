@@ -80,7 +80,7 @@ def test_ssh_carries_the_calls_of_machines_that_reach_nothing(networks: Networks
     assert pools(networks, mine, tmp_path) == ["far"] * 3
     assert networks.holds_back(far, mine, "10.77.0.1")
     told = networks.tailrace(mine, tmp_path, "pools", "--orphans")
-    assert "Every machine that stands is known" in told
+    assert "Every machine that stands is known" in told or _all_of_others(told), told
 
 
 def test_the_login_node_is_reached_by_its_nodes_and_by_its_users(
@@ -108,3 +108,9 @@ def test_the_login_node_is_reached_by_its_nodes_and_by_its_users(
     networks.tailrace(home, here, "submit", "--server", str(mine), *TASKS)
     networks.tailrace(home, here, "watch", "--quiet", "--server", str(mine))
     assert pools(networks, home, here, "--server", str(mine)) == ["lab"] * 3
+
+
+def _all_of_others(told: str) -> bool:
+    """Processes are those of the whole machine, where other tests may run workers just now."""
+    rows = [line for line in told.splitlines() if line.startswith("far ")]
+    return bool(rows) and all(line.endswith("another folder's") for line in rows)
