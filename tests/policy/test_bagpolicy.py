@@ -127,12 +127,11 @@ timeout = "2h"
 
 def test_plain_words_become_expressions() -> None:
     assert whole(policy(plain=ALL_PLAIN)) == Policy(
-        job_requirements="(BOT.JobsRunning < 100)"
+        job_requirements="(BOT.JobsRunning < 100) && (Host.RunningOfBot < 4)"
         ' && (regexp("^clu.*$", Host.Pool) && !(Host.Pool =?= "spot"))'
         ' && (regexp("^node0.*$", Host.Name))',
         rank="5",
         replication_requirements="Job.NumberOfReplicas < 3",
-        concurrency="4",
         deadline="7200",
         grid_policy='regexp("^clu.*$", Pool.Name) && !(Pool.Name =?= "spot")',
     )
@@ -149,16 +148,17 @@ def test_plain_words_and_expressions_have_both_to_hold() -> None:
         assert both.evaluate(asking.scene, asking, bag) is may
 
 
-def test_of_two_concurrencies_the_lower_holds() -> None:
+def test_what_a_host_holds_of_a_bag_is_counted_without_asking() -> None:
     found = compiled(policy("Concurrency = 'Host.NumCpus'", "tasks_per_host = 4"))
+    assert found.job_requirements is None
     assert found.concurrency
-    for cores, most in ((2, 2), (64, 4)):
+    for cores in (2, 64):
         asking = HostAd({"Host.NumCpus": cores})
-        assert found.concurrency.evaluate(asking.scene, asking) == most
+        assert found.concurrency.evaluate(asking.scene, asking) == cores
 
 
 def test_an_expression_may_read_what_a_plain_word_says() -> None:
-    found = compiled(policy("Deadline = 'Concurrency * 2000'", "tasks_per_host = 4"))
+    found = compiled(policy("Deadline = 'Rank * 2000'", "priority = 4"))
     assert found.deadline and found.deadline.value == 8000
 
 
@@ -197,15 +197,13 @@ def test_the_whole_policy_is_shown_with_the_words_it_came_from() -> None:
         == """\
 JobRequirements =
     (BOT.JobsRunning < 100) &&  // max_running = 100
+    (Host.RunningOfBot < 4) &&  // tasks_per_host = 4
     (regexp("^clu.*$", Host.Pool) && !(Host.Pool =?= "spot")) &&  // pools = ["!spot", "clu*"]
     (regexp("^node0.*$", Host.Name)) &&  // hosts = ["node0*"]
     (!Tail)
 Rank = 5  // priority = 5
 ReplicationRequirements = Job.NumberOfReplicas < 3  // max_attempts = 3
-Concurrency = min({
-    4,  // tasks_per_host = 4
-    2 * Host.NumCpus
-})
+Concurrency = 2 * Host.NumCpus
 Deadline = 7200  // timeout = 7200s
 GridPolicy = regexp("^clu.*$", Pool.Name) && !(Pool.Name =?= "spot")  // pools = ["!spot", "clu*"]
 """
@@ -246,7 +244,7 @@ owns = st.builds(
 @given(owns, plains)
 def test_all_plain_words_compile_and_mean_what_is_shown(own: Policy, plain: Plain) -> None:
     policy = BagPolicy(own, plain)
-    first = compiled(policy)
+    first = compile_policy(whole(policy))
     fields = {name: field for field, name in zip(Policy.__struct_fields__, ORDER, strict=True)}
     again = compile_policy(Policy(**{fields[name]: text for name, text in shown(policy).items()}))
     for field in Policy.__struct_fields__:

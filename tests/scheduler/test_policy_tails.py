@@ -7,7 +7,7 @@ import pytest
 from tailrace.bag.outcome import Outcome
 from tailrace.scheduler import verdicts
 
-from .stage import Stage, assigned
+from .stage import SECOND, Stage, assigned
 from .test_policies import HOME, SPOT, said, stage_of, submit
 
 
@@ -68,3 +68,20 @@ def test_who_comes_into_its_tail_or_leaves_it_stands_elsewhere_at_once(
 
 def _ranks(stage: Stage) -> set[float]:
     return {one.rank for one in verdicts.trial(stage.scheduler.state, 1)}
+
+
+def test_the_tail_begins_in_the_midst_of_what_a_large_host_takes() -> None:
+    """What it is sent at once ends where fewer are left than the bag says; of those, it is asked
+    anew."""
+    stage = stage_of(HOME, SPOT, cores=16)
+    keeps = 'Tail ? Host.Pool == "spot" : Host.Pool == "home"'
+    submit(stage, 12, said(job_requirements=keeps), tail_below=4)
+    assert len(stage.offer("home")) == 9 and stage.offer("home") == []
+    assert [one.index for one in stage.offer("spot")] == [9, 10, 11]
+
+
+def test_a_large_host_that_matches_in_the_tail_too_gets_the_rest_when_it_asks_again() -> None:
+    stage = stage_of(HOME, cores=16)
+    submit(stage, 12, said(deadline="Tail ? 60 : 600"), tail_below=4)
+    sent = [*stage.offer("home"), *stage.offer("home")]
+    assert [one.timeout_us for one in sent] == [600 * SECOND] * 9 + [60 * SECOND] * 3

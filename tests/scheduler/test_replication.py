@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
-from tailrace.bag.terms import Retries, Strategy
+from tailrace.bag.terms import Growth, Limits, Retries, Strategy
 from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler.decisions import Assign
 from tailrace.scheduler.events import Change
 
-from .stage import Stage, assigned, dropped
+from .stage import GIB, Stage, assigned, dropped
 
 CHEAP = Pool("cheap", max=0, reliable=False, late_results=Late.IGNORE)
 DEAR = Pool("dear", max=0)
@@ -240,3 +241,106 @@ def test_where_no_pool_is_reliable_the_cheap_ones_go_on() -> None:
         (one, *_) = [*stage.offer("c0"), *stage.offer("c1"), *assigned(stage.wait(100))]
         stage.end(one, Outcome.LOST)
     assert stage.result(1, 0) is None
+
+
+def test_in_the_tail_a_task_that_failed_is_tried_elsewhere() -> None:
+    """A broken host is always the first that is idle: it would have the whole tail."""
+    stage, out = _in_the_tail(n=3)
+    assert assigned(stage.fail(out)) == []  # on the only host that offers
+    assert stage.offer(out.host) == []
+    (again,) = stage.offer("c1")
+    assert (again.index, again.host != out.host) == (out.index, True)
+
+
+def test_in_the_tail_a_task_that_failed_everywhere_else_comes_again_to_its_host() -> None:
+    stage, out = _in_the_tail(n=3)
+    stage.fail(out)
+    stage.silent("c1"), stage.silent("c2")
+    assert [one.host for one in stage.offer("c0")] == ["c0"]
+
+
+def test_in_the_tail_no_task_is_sent_beside_itself() -> None:
+    stage = Stage(CHEAP, DEAR)
+    told = {"n": 3, "t_s": 10.0, "d_s": 200.0, "mr": 0.5, "turnaround_s": 100.0}
+    stage.submit(1, replication=Strategy("ntdmr", told), retries=FORGIVING, trial_us=0)
+    stage.host("c0", cores=4)
+    stage.host("c1", cores=4)
+    assert len(stage.offer("c0")) == 1
+    assert assigned(stage.wait(20)) == []
+    assert stage.offer("c0") == []
+    assert [one.host for one in stage.offer("c1")] == ["c1"]
+
+
+def test_in_the_tail_a_task_goes_where_its_needs_fit_that_have_grown() -> None:
+    """Its attempt passed its limit on memory, so that it needs more than a cheap host has."""
+    stage = Stage(CHEAP, DEAR)
+    told = {"n": 3, "t_s": 10.0, "d_s": 200.0, "mr": 1.0, "turnaround_s": 100.0}
+    stage.submit(1, replication=Strategy("ntdmr", told), retries=FORGIVING, trial_us=0,
+                 needs={"cores": 1000, "memory": GIB}, limits=Limits(memory=GIB),
+                 growth=Growth(grow=("memory",)))  # fmt: skip
+    stage.host("c0", memory=GIB)
+    stage.host("c1", memory=GIB)
+    stage.host("d0", pool="dear", memory=4 * GIB)
+    (out,) = stage.offer("c0")
+    stage.offer("c1"), stage.offer("d0")
+    (again,) = assigned(stage.end(out, Outcome.OVER_LIMIT, limit="memory"))
+    assert (again.host, again.needs) == ("d0", {"cores": 1000, "memory": 2 * GIB})
+
+
+def _on_dear(stage: Stage, sent: list[Assign], seconds: float) -> list[Assign]:
+    """What is out there ends well after so long, and others follow."""
+    stage.wait(seconds)
+    out = [one for one in sent if one.host.startswith("d")]
+    for one in out:
+        stage.succeed(one)
+    return [again for one in out for again in stage.offer(one.host)]
+
+
+def test_a_reliable_host_has_the_time_that_attempts_take_there_and_not_d() -> None:
+    """D of 20 s would give up each of them, and send it there again, without end."""
+    stage, sent = _ntdmr(9, 10, dear=2, n=0, t_s=0.0, d_s=20.0, mr=1.0)
+    assert {one.timeout_us for one in sent[1:]} == {4 * 100_000_000}  # assumed
+    for _ in range(3):
+        sent = _on_dear(stage, sent, 50)
+    assert {one.timeout_us for one in sent} == {4 * 50_000_000}  # measured
+
+
+def test_on_a_reliable_host_d_holds_where_it_is_longer() -> None:
+    _, sent = _ntdmr(9, 10, dear=2, n=0, t_s=0.0, d_s=900.0, mr=1.0)
+    assert {one.timeout_us for one in sent[1:]} == {900_000_000}
+
+
+def test_what_was_given_up_on_a_reliable_host_has_twice_the_time_there() -> None:
+    stage = Stage(CHEAP, replace(DEAR, late_results=Late.IGNORE))
+    told = {"n": 0, "t_s": 0.0, "d_s": 20.0, "mr": 1.0, "turnaround_s": 100.0}
+    stage.submit(1, replication=Strategy("ntdmr", told), retries=FORGIVING, trial_us=0)
+    for name, pool in (("c0", "cheap"), ("c1", "cheap"), ("d0", "dear")):
+        stage.host(name, pool=pool)
+    stage.offer("c0"), stage.offer("d0")
+    (first,) = assigned(stage.wait(0))
+    assert first.attempt in dropped(stage.wait(400))
+    stage.end(first, Outcome.CANCELLED)
+    (again,) = stage.offer("d0")
+    assert (first.timeout_us, again.timeout_us) == (400_000_000, 800_000_000)
+
+
+def test_the_time_before_the_tail_may_be_given() -> None:
+    stage, sent = _ntdmr(20, 3, patience_s=70.0)
+    for _ in range(6):
+        stage.wait(10)
+        one = sent.pop(0)
+        stage.succeed(one)
+        sent += stage.offer(one.host)
+    assert {one.timeout_us for one in sent} == {70_000_000}
+
+
+def test_what_was_sent_again_at_once_is_out_alone_for_t() -> None:
+    """When it was due after the attempt that failed counts no more."""
+    stage, out = _in_the_tail(n=3, t_s=100.0)
+    for name in ("c1", "c2"):
+        stage.offer(name)
+    stage.wait(80)
+    (again,) = assigned(stage.end(out, Outcome.LOST))
+    assert assigned(stage.wait(99)) == []
+    (third,) = assigned(stage.wait(1))
+    assert {out.host, again.host, third.host} == {"c0", "c1", "c2"}

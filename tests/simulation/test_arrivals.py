@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tests.simulation.scenarios import write_log
+from tests.simulation.scenarios import run, write_log
 
 from tailrace.bag.tables import Origin, read_toml
 from tailrace.errors import BadInput
@@ -291,3 +291,20 @@ def test_every_process_says_when_its_arrivals_come() -> None:
     assert len(kinds) >= 4
     for kind in kinds:
         assert kind.times is not Arrivals.times, f"{kind.__name__} has no times"
+
+
+def test_a_task_of_a_shuffled_bag_is_not_sent_before_it_arrives() -> None:
+    """Of those that are there the order says which is next."""
+    text = """
+[pools.p]
+machines = 1
+[bags.b]
+tasks = 9
+length = 25
+order = "shuffled"
+arrivals = { process = "gaps", gap = 10 }
+"""
+    record = run(text).records[0]
+    waits = [sent - arrived for sent, arrived in zip(record.sent, record.arrived, strict=True)]
+    assert list(record.arrived) == [10_000_000 * (n + 1) for n in range(9)]
+    assert min(waits) == 0 and sorted(record.sent) != list(record.sent)

@@ -33,3 +33,18 @@ def test_a_scheduler_is_told_whose_machines_they_are() -> None:
 def test_both_words_of_a_pool_are_read() -> None:
     says = scenario(OWNED).pools[0].says
     assert says == HostPolicy('BOT.Owner == "alice"', "BOT.Priority")
+
+
+def test_a_lost_task_goes_back_to_the_only_machine_whose_owner_takes_it() -> None:
+    """The others are idle, but will never have it."""
+    text = OWNED.replace("machines = 1\n", 'machines = 1\nup = "90s"\ndown = "10s"\n')
+    world = run('stop.time = "1h"\n' + text + 'owner = "bob"\n')
+    assert world.records[0].restarts > 0
+    assert (world.records[0].succeeded, world.records[0].failed) == (5, 0)
+
+
+def test_a_bag_is_paused_whose_tasks_fail_alike_wherever_they_may_go() -> None:
+    """One host may say no more than a quarter of that, unless it is the only one that takes it."""
+    text = OWNED.replace("tasks = 5", "tasks = 50\nfailing.tasks = 1") + 'owner = "bob"\n'
+    world = run('stop.time = "1d"\n' + text)
+    assert "in a row failed alike" in world.scheduler.state.bags[1].why

@@ -11,8 +11,8 @@ from scipy.special import stdtrit
 from tests.simulation.scenarios import run, scenario
 
 from tailrace.bag.terms import Terms
+from tailrace.knowledge import student
 from tailrace.pools.terms import Pool
-from tailrace.simulation import student
 from tailrace.simulation.engine import Stop
 from tailrace.simulation.experiment import Todo, run_one
 from tailrace.simulation.laws import Constant

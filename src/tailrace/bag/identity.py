@@ -121,11 +121,13 @@ def _shell_lines(bag: Bag) -> list[str]:
 
 def variables(bag: Bag, shell: Mapping[str, str]) -> dict[str, str]:
     """Hashes of the values that a command takes from the shell's variables, by `$NAME`; those
-    that are set for each task are none of the shell's."""
+    that are set for each task are none of the shell's, and of a secret no hash is kept on which
+    values could be tried."""
     if bag.spec.batch is not None:
         return {}
+    others = {*bag.spec.env, *bag.spec.secrets}
     named = dict.fromkeys(name for line in _shell_lines(bag) for name in _VARIABLE.findall(line))
-    theirs = [n for n in named if n not in bag.spec.env and not n.startswith(OURS)]
+    theirs = [n for n in named if n not in others and not n.startswith(OURS)]
     return {f"${n}": _of_text(shell[n]) if n in shell else UNSET for n in theirs}
 
 

@@ -9,14 +9,18 @@ from tailrace.errors import BadInput
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_text(path: Path, shown: str) -> str:
-    """UTF-8, with or without a byte order mark. `shown` is the name a message uses."""
-    return decode(read_bytes(path, shown), shown)
+def read_text(path: Path, shown: str, most: int | None = None) -> str:
+    """UTF-8, with or without a byte order mark. `shown` is the name a message uses; of a file that
+    is longer than `most` bytes no more than that is read, and it is refused."""
+    return decode(read_bytes(path, shown, most), shown)
 
 
-def read_bytes(path: Path, shown: str) -> bytes:
+def read_bytes(path: Path, shown: str, most: int | None = None) -> bytes:
     try:
-        return path.read_bytes()
+        if most is None:
+            return path.read_bytes()
+        with open(path, "rb") as file:
+            return _at_most(file.read(most + 1), most, shown)
     except FileNotFoundError:
         raise BadInput(f"{shown}: there is no such file", remedy=_neighbours(path)) from None
     except IsADirectoryError:
@@ -25,6 +29,15 @@ def read_bytes(path: Path, shown: str) -> bytes:
         raise BadInput(f"{shown} may not be read", remedy=f"chmod u+r {shown}") from None
     except OSError as fault:
         raise BadInput(f"{shown} cannot be read: {fault.strerror}") from None
+
+
+def _at_most(data: bytes, most: int, shown: str) -> bytes:
+    if len(data) > most:
+        remedy = "Name a smaller one: a part of it will do."
+        raise BadInput(
+            f"{shown} has more than {most >> 20} MiB, the most that is read", remedy=remedy
+        )
+    return data
 
 
 def decode(data: bytes, shown: str, first_line: int = 1) -> str:

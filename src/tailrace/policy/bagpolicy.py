@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from tailrace.bag.places import Path
 from tailrace.bag.policy import NO_POLICY, BagPolicy, Policy
 from tailrace.bag.policysaid import Says
@@ -26,7 +28,10 @@ def whole(policy: BagPolicy) -> Policy:
 
 
 def compiled(policy: BagPolicy) -> Compiled:
-    return compile_policy(whole(policy), policy.params)
+    """As the scheduler asks it. What a host holds of a bag it counts by itself, so that hosts do
+    not have to be asked about anew whenever that changes."""
+    asked = msgspec.structs.replace(policy.plain, tasks_per_host=None)
+    return compile_policy(joined(policy.own, asked), policy.params)
 
 
 def check_own(policy: BagPolicy) -> None:
@@ -84,17 +89,15 @@ def _check_clause(clause: Clause) -> None:
 
 
 def _block(name: str, lines: list[tuple[str, str]]) -> str:
-    """`Concurrency` is the least of what is said; of the others, all has to hold."""
+    """All that is said has to hold."""
     if len(lines) == 1:
         return f"{name} = {lines[0][0]}{_comment(lines[0][1])}"
-    least = name == "Concurrency"
-    head, between, end = ("min({", ",", "})") if least else ("", " &&", "")
     last = len(lines) - 1
     said = [
-        f"    {text if least else f'({text})'}{between if at < last else ''}{_comment(word)}"
+        f"    ({text}){' &&' if at < last else ''}{_comment(word)}"
         for at, (text, word) in enumerate(lines)
     ]
-    return "\n".join([f"{name} = {head}".rstrip(), *said, *([end] if end else [])])
+    return "\n".join([f"{name} =", *said])
 
 
 def _comment(word: str) -> str:

@@ -2,7 +2,7 @@
 
 * `priority = 5`: bags with a higher one are served first.
 * `max_running = 100`: so many tasks are under way at a time.
-* `tasks_per_host = 4`: a host takes no more while it holds so many.
+* `tasks_per_host = 4`: a host takes no more of the bag while it holds so many of it.
 * `pools = ["!spot"]`, `hosts = "node0*"`: where tasks may run; `!` in front: where not.
 * `max_attempts = 3`: a task may have so many attempts at once.
 * `timeout = "2h"`: of an attempt.
@@ -49,7 +49,7 @@ def _numbers(plain: Plain) -> Iterator[Clause]:
         yield Clause("JobRequirements", f"BOT.JobsRunning < {plain.max_running}", word)
     if plain.tasks_per_host is not None:
         word = f"tasks_per_host = {plain.tasks_per_host}"
-        yield Clause("Concurrency", f"{plain.tasks_per_host}", word)
+        yield Clause("JobRequirements", f"Host.RunningOfBot < {plain.tasks_per_host}", word)
     if plain.max_attempts is not None:
         word = f"max_attempts = {plain.max_attempts}"
         text = f"Job.NumberOfReplicas < {plain.max_attempts}"
@@ -98,10 +98,7 @@ def join(name: str, given: list[Clause], own: str | None) -> str:
         raise BadInput(
             f"the bag has both {given[0].key} and {name}", remedy=f"keep one: {name} = '{own}'"
         )
-    own = without_comments(own)  # which refuses `true) || (true`
-    if name == "Concurrency":
-        return f"min({{{', '.join([*said, own])}}})"
-    return _both([*said, own])
+    return _both([*said, without_comments(own)])  # which refuses `true) || (true`
 
 
 def _both(said: list[str]) -> str:

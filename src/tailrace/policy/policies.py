@@ -53,7 +53,7 @@ WORDS = (
         "may the task have one more attempt now?",
         NO_HOST,
     ),
-    Word("Concurrency", "concurrency", Kind.COUNT, "tasks that the host may hold"),
+    Word("Concurrency", "concurrency", Kind.COUNT, "tasks that the host may hold, of all bags"),
     Word("Deadline", "deadline", Kind.SECONDS, "time-out of an attempt"),
     Word("GridPolicy", "grid_policy", Kind.BOOLEAN, "may the pool be asked for machines?", NO_TASK),
 )

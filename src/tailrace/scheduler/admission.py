@@ -73,13 +73,13 @@ def _room_on_trial(state: State, bag: Bag, host: Host) -> int:
 
 
 def begins_at_once(state: State, bag: Bag, host: Host) -> bool:
-    """Would one more task of the bag begin on this host, which has stood its trial?"""
+    """Would one more task of the bag begin on this host? On a kind that has not stood its trial it
+    is the trial: a strategy may send there what no first task ever goes to."""
     if host.offer is None or not host.able or host.probing or not fleet.admits_pool(bag, host):
         return False
     if not bag.may_begin:
         return False
-    tried = bag.trials.get(host.kind, brakes.UNTRIED) is None or not bag.terms.trial_us
-    if not tried or not fits_beside(state, host, bag.terms.needs):
+    if bag.trials.get(host.kind) is not None or not fits_beside(state, host, bag.terms.needs):
         return False
     if not lifetimes.fits(state, bag, host):
         return False
@@ -145,6 +145,23 @@ def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
     if host.id not in group.avoid:
         return True
     return not others.another(state, bag, group.avoid, needs, group.reliable, group.job)
+
+
+def may_repeat(state: State, bag: Bag, host: Host, index: int) -> bool:
+    """One more attempt of a task, where one would begin? Not beside itself, nor where it failed as
+    long as another host of that kind can be asked; and what its needs have grown to must fit."""
+    live = bag.live.get(index, ())
+    if any(one.host == host.id and not one.expired for one in live):
+        return False
+    trouble = bag.troubles.get(index)
+    if trouble is None:
+        return True
+    if trouble.needs and not fits_beside(state, host, trouble.needs):
+        return False
+    if host.id not in trouble.avoid:
+        return True
+    asked = (*trouble.avoid, *(one.host for one in live))
+    return not others.of_kind(state, bag, host.reliable, trouble.needs, asked)
 
 
 def _reliable_enough(state: State, bag: Bag, host: Host) -> bool:

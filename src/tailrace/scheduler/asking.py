@@ -27,8 +27,7 @@ def asks(state: State, bag: Bag, pool: Pool) -> bool:
     if not may:
         policies.matches_nobody(state, bag)
     if not may and rules.changes:
-        bag.heeds_others = bag.heeds_others or rules.heeds_others
-        looking.sent_away(state, bag, watched=rules.watched)
+        looking.sent_away(state, bag, rules.sees)
     return may
 
 
@@ -142,8 +141,10 @@ def _could(state: State, bag: Bag, pool: Pool, job: Job, policy: Compiled) -> bo
 def most(state: State, bag: Bag, pool: Pool) -> int:
     """Tasks that a machine of this pool may hold, as far as that is known. Where those that were
     never sent may not go, others will: whether any does is for `could` to say."""
-    asked = None if bag.rules is None else bag.rules.policy.concurrency
-    return ENDLESS if asked is None else _most(state, bag, pool, None, asked) or ENDLESS
+    if bag.rules is None:
+        return ENDLESS
+    asked, own = bag.rules.policy.concurrency, bag.rules.of_its_own or ENDLESS
+    return own if asked is None else min(_most(state, bag, pool, None, asked) or ENDLESS, own)
 
 
 def _most(state: State, bag: Bag, pool: Pool, job: Job, asked: Expression) -> int:

@@ -30,7 +30,6 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     lease: int = 0  # to which its result is billed; 0: to none
     most: int = 0  # micro-units that its result can cost
     currency: str = ""  # of those
-    charged: int = 0  # to its bag and its owner, for what it will take
 
 
 class Trial(msgspec.Struct):

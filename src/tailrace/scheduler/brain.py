@@ -10,7 +10,8 @@ changes; each event has one short function here, the rules stand in the modules 
     asking     which pools are asked for machines
     shunning   which are asked less often, because what came was sent away
     precedence which bag is served first
-    shares     who has had how much of late
+    shares     who has how much, and has had of late
+    scale      by what they are compared
     keeping    what of that is stored, and when
     offers     who takes them
     wanting    whose tasks may be repeated
@@ -77,6 +78,7 @@ from tailrace.scheduler.events import (
     More,
     Offer,
     OfferWithdrawn,
+    PlanReady,
     Progress,
     Restarted,
     Stopping,
@@ -102,6 +104,8 @@ class Scheduler:
         state.now = now
         out: list[AnyDecision] = []
         state.out = out
+        if now >= state.reckon_us:
+            shares.reckon(state)
         if state.timers.next_us < now:
             ring(state, now - 1)
         if state.resized:
@@ -277,6 +281,7 @@ def host_seen(state: State, event: HostSeen) -> None:
     host.ends_us, host.cores = event.ends_us, event.cores
     _take_facts(host, event)
     policies.host_changed(state, host)
+    state.choosy = state.choosy or host.rules is not None
     state.out.append(Remember(host.row()))
     if event.lease is not None:
         leases.up(state, event.lease, event.host)
@@ -362,6 +367,8 @@ def ring(state: State, until_us: int) -> None:
             _of_bag(state, key, looking.look_now)  # a host that was held back may try one
         elif alarm is Alarm.REPLICATE:
             _of_bag(state, key, looked_at_again)
+        elif alarm is Alarm.PLAN:
+            _of_bag(state, key, plan_asked_again)
         elif alarm is Alarm.ROUND:
             _of_bag(state, key, rounds.open_round)
         elif alarm is Alarm.POLICY:
@@ -390,6 +397,17 @@ def looked_at_again(state: State, bag: Bag) -> None:
         bag.replication.rang(state, bag)
 
 
+def plan_asked_again(state: State, bag: Bag) -> None:
+    if bag.replication is not None and bag.runs:
+        bag.replication.plan_due(state, bag)
+
+
+def plan_ready(state: State, event: PlanReady) -> None:
+    bag = state.bags.get(event.bag)
+    if bag is not None and bag.replication is not None and bag.phase not in ENDED:
+        bag.replication.planned(state, bag, event.number, event.plan)
+
+
 def readmitted(state: State, host: Host | None) -> None:
     """An alarm may outlive its host, too."""
     if host is not None and state.now >= host.excluded_until_us:
@@ -410,6 +428,7 @@ DOORS: dict[type[Any], Callable[[State, Any], None]] = {
     Ended: endings.ended,
     Progress: progress.told,
     LeaseChanged: lease_changed,
+    PlanReady: plan_ready,
     Tick: ticked,
     Stopping: keeping.keep_all,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tailrace.scheduler import fleet, looking
+from tailrace.scheduler import fleet, looking, others
 from tailrace.scheduler.attempt import Attempt, Trial
 from tailrace.scheduler.decisions import PauseBag, Remember
 from tailrace.scheduler.events import Ended, Measured
@@ -64,7 +64,7 @@ def note_failure(state: State, bag: Bag, event: Ended, *, settled: bool) -> None
 def _has_said_enough(state: State, bag: Bag, host: str) -> bool:
     """No more than a quarter of what pauses the bag is of one host, if there are others."""
     said = bag.like_hosts.get(host, 0)
-    if said >= max(bag.terms.like_failures // 4, 1) and fleet.another_host(state, bag, (host,)):
+    if said >= max(bag.terms.like_failures // 4, 1) and others.another(state, bag, (host,)):
         return True
     bag.like_hosts[host] = said + 1
     return False

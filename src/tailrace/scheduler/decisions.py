@@ -6,6 +6,7 @@ import msgspec
 
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Limits
+from tailrace.knowledge.inquiry import Inquiry
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow, UseRow
 
 
@@ -96,6 +97,13 @@ class Unmatched(Decision, frozen=True):
     why: str
 
 
+class Replan(Decision, frozen=True):
+    """The world computes elsewhere, and answers with `PlanReady`."""
+
+    bag: int
+    inquiry: Inquiry
+
+
 class StopBag(Decision, frozen=True):
     bag: int
     why: str
@@ -130,6 +138,7 @@ AnyDecision = (
     | Release
     | Exclude
     | PauseBag
+    | Replan
     | StopBag
     | Unmatched
     | Remember

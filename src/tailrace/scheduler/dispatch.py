@@ -51,8 +51,23 @@ def send(state: State, bag: Bag, host: Host, most: int) -> None:
             replication.sent(state, bag, host, one)
     if bag.terms.tail_stays:
         tails.note(state, bag)
-    if bag.rules is not None and not bag.hungry:
+    if bag.refused:
+        looking.stirred(state, bag)  # its tail may have begun
+    if fresh.sent >= fresh.arrived and not bag.hungry:
         fleet.sated(state, bag)  # else others would count it in the queue until its turn comes
+
+
+def could_send(state: State, bag: Bag, host: Host) -> bool:
+    """Is there a task of it for this host, which was just ruled on, if that might hold more?"""
+    held_back = bool(bag.doubts) and doubts.held_back(state, bag, host)
+    if not held_back and policies.sends_new(bag) and (bag.fresh.left or bag.requeue.plain):
+        return True
+    return any(
+        (group.avoid or not held_back)
+        and admission.may_go(state, bag, host, group)
+        and policies.would(state, bag, host, group.job)
+        for group in bag.requeue.groups
+    )
 
 
 def _send_by_group(state: State, bag: Bag, host: Host, most: int, fresh: Grouped) -> int:
@@ -71,18 +86,23 @@ def _send_by_group(state: State, bag: Bag, host: Host, most: int, fresh: Grouped
 
 
 def _send_by_rules(state: State, bag: Bag, host: Host, most: int) -> int:
-    """The same where a policy may think otherwise of what waits than of what was never sent."""
+    """The same where a policy may think otherwise of what waits than of what was never sent; and
+    of the tail, which is asked about anew."""
     rules = bag.rules
     assert rules is not None
-    ruled = rules.ruled
+    ruled, no_tail = rules.ruled, rules.heeds_tail and not tails.in_tail(bag)
     rules.bound = ENDLESS
+    if no_tail:
+        most = min(most, tails.sent_before(bag))
     if bag.doubts or bag.requeue.waiting:
         before = state.next_attempt
         most = _send_first(state, bag, host, most)
         if state.next_attempt > before and rules.ruled is not None:
             rules.bound = rules.ruled.most
     rules.ruled = ruled
-    return most if policies.sends_new(bag) else 0
+    if not policies.sends_new(bag):
+        return 0
+    return min(most, tails.sent_before(bag)) if no_tail else most
 
 
 def _send_first(state: State, bag: Bag, host: Host, most: int) -> int:
@@ -190,7 +210,7 @@ def believe(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         host.grown[number] = attempt
     live[index] = (*live[index], attempt) if index in live else (attempt,)
     bag.out += not attempt.expired
-    shares.charge(state, bag, attempt)
+    shares.take(state, bag, host, attempt)
     if bag.rules is not None:
         kin.look(state, bag)
     if host.payer is not None:
@@ -213,7 +233,7 @@ def forget(state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         del bag.telling[number]
     if not attempt.expired:
         less_out(state, bag)
-    shares.settle(state, bag, attempt)
+    shares.give_back(state, bag, host, attempt)
     if bag.refused:
         looking.stirred(state, bag)
     live = bag.live.pop(index)
@@ -260,6 +280,8 @@ def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -
         _drop_losers(state, bag, index)
     if outcome is not SUCCEEDED:
         _note_failed(bag, index)
+    if (trouble is not None or replication is not None) and bag.queued and not bag.hungry:
+        fleet.sated(state, bag)  # it waited for another attempt, or the tail took all
     if bag.terms.last and not bag.is_last(index) and others_are_done(bag):
         call_last(state, bag)
     if done.count == bag.terms.count:

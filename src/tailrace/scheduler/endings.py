@@ -5,8 +5,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
+from tailrace.policy.attributes import MOST_REPLICAS
 from tailrace.pools.terms import Late
-from tailrace.scheduler import blame, brakes, dispatch, leases, money, records
+from tailrace.scheduler import blame, brakes, dispatch, facts, leases, money, records
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Close
 from tailrace.scheduler.events import Ended
@@ -34,6 +35,8 @@ def ended(state: State, event: Ended) -> None:
     if outcome is not SUCCEEDED or attempt.expired:
         outcome = _in_our_books(state, host, attempt, event)
         records.fell_short(state, host, attempt, outcome)
+    if replication is not None:
+        replication.ended(state, bag, attempt, outcome)
     if bag.trials.get(host.kind) is not None:
         brakes.end_trial(state, bag, host, attempt, passed=outcome in RAN)
     if attempt.lease and outcome is SUCCEEDED:
@@ -159,8 +162,20 @@ def _expire(state: State, bag: Bag, attempt: Attempt) -> None:
     if last or not late_counts(state, state.hosts[attempt.host]):
         told = "its time-out passed" + (", the last allowed" if last else "")
         dispatch.drop(state, attempt, Outcome.EXPIRED, told)
+    if bag.rules is not None:
+        _make_room(state, bag, attempt.index)
     if last:
         dispatch.remember(state, bag, attempt.index, trouble)
     else:
         why = f"expired on {attempt.host}"
         dispatch.requeue(state, bag, attempt.index, trouble, why, (attempt.host,))
+
+
+def _make_room(state: State, bag: Bag, index: int) -> None:
+    """What has expired runs on. Of as many at once as a policy can look at, the oldest goes, so
+    that the task has not to wait for those that may never end."""
+    running = facts.running(bag, index)
+    expired = [one for one in running if one.expired]
+    if expired and len(running) >= MOST_REPLICAS:
+        told = f"its time-out passed, and {len(running) - 1} others of its task run"
+        dispatch.drop(state, expired[0], Outcome.EXPIRED, told)

@@ -10,6 +10,7 @@ from tailrace.bag.columns import Columns
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.policy import BagPolicy, HostPolicy
 from tailrace.bag.terms import Terms
+from tailrace.knowledge.inquiry import Plan
 from tailrace.pools.terms import Pool
 
 
@@ -164,6 +165,15 @@ class LeaseChanged(Event, frozen=True):
     why: str = ""
 
 
+class PlanReady(Event, frozen=True):
+    """The answer to `Replan`; without a plan: why there is none."""
+
+    bag: int
+    number: int  # of the inquiry
+    plan: Plan | None = None
+    why: str = ""
+
+
 class Tick(Event, frozen=True):
     """Time has passed."""
 
@@ -186,6 +196,7 @@ AnyEvent = (
     | Ended
     | Progress
     | LeaseChanged
+    | PlanReady
     | Tick
     | Stopping
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tailrace.bag import strategies
 from tailrace.bag.needs import describe, describe_one, lacking, less
 from tailrace.errors import BadInput
+from tailrace.knowledge.inquiry import said
 from tailrace.quantities import show_money
 from tailrace.scheduler import (
     asking,
@@ -14,6 +15,7 @@ from tailrace.scheduler import (
     lifetimes,
     money,
     others,
+    policies,
     progress,
     verdicts,
 )
@@ -95,6 +97,8 @@ def _added(bag: Bag) -> str:
 
 def _replicating(bag: Bag) -> str:
     several = sum(len(attempts) > 1 for attempts in bag.live.values())
+    if bag.plan is not None:
+        return f"Its tail goes by plan {bag.plan.number}: {said(bag.plan)}; {_tasks(several)} now."
     return f"Replication by {strategies.describe(bag.terms.replication)}: {_tasks(several)} now."
 
 
@@ -218,6 +222,8 @@ def _why_not(state: State, bag: Bag, host: Host, now: int) -> str:
         return ruled.why
     if len(host.live) >= ruled.most:
         return f"holds {_attempts(len(host.live))}, and Concurrency says no more"
+    if policies.room_of_its_own(state, bag, host) <= 0:
+        return f"holds {_attempts(len(host.live))}, and tasks_per_host says no more"
     if bag.trials.get(host.kind) is not None:
         return f"the first task on hosts of kind {host.kind} is on trial"
     if host.probing and host.probe in host.live:

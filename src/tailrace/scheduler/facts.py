@@ -82,10 +82,16 @@ def replicas(bag: Bag, index: int) -> list[Attempt]:
     return [one for one in live if not one.expired and one.dropping is None]
 
 
+def running(bag: Bag, index: int) -> list[Attempt]:
+    """Those, and with them whose time-out has passed, that run on."""
+    return [one for one in bag.live.get(index, ()) if one.dropping is None]
+
+
 def has_room(bag: Bag, index: int) -> bool:
     """May a task that is out have one more, as far as its policy can look at them?"""
-    out = len(replicas(bag, index))
-    return 0 < out < MOST_REPLICAS and index not in bag.done and bag.repeats(index)
+    if not replicas(bag, index) or len(running(bag, index)) >= MOST_REPLICAS:
+        return False
+    return index not in bag.done and bag.repeats(index)
 
 
 def _cores(host: Host) -> int:

@@ -58,7 +58,7 @@ def _first_of(state: State, pool: str) -> None:
     waiting = [bag for bag in state.bags.values() if bag.queued]
     here = [bag for bag in waiting if not bag.terms.pools or pool in bag.terms.pools]
     state.hungry[pool] = sorted(bag.id for bag in here)
-    lines = state.lines[pool] = Lines()
+    lines = state.lines[pool] = Lines(state.scale)
     for bag in here:
         lines.add(bag, _rank(bag))
 
@@ -95,8 +95,12 @@ def stands(state: State, lease: int | None) -> bool:
 
 
 def busy(state: State, row: LeaseRow) -> bool:
-    """Does some host of this lease hold anything?"""
-    return any(host.live for host in state.on_lease.get(row.lease, {}).values())
+    """Does some host of this lease hold anything? Asked of each lease again and again: no `any`,
+    which takes twice as long for one host."""
+    for host in state.on_lease.get(row.lease, {}).values():  # noqa: SIM110
+        if host.live:
+            return True
+    return False
 
 
 def retire(state: State, host: Host) -> None:
@@ -136,7 +140,6 @@ def _one_less(state: State) -> None:
     for bag in state.open.values():
         if bag.requeue.groups or bag.doubts or bag.replication is not None:
             looking.look_now(state, bag)
-    looking.stir_others(state)
 
 
 def exclude(state: State, host: Host, until_us: int) -> None:
@@ -165,7 +168,10 @@ def _count_in(state: State, host: Host) -> None:
         count = slots(bag, host)
         bag.hosts += count > 0
         bag.slots += count
+        if bag.refused:
+            looking.stirred(state, bag)  # with another host its tail may have begun
     state.resized = True
+    looking.stir_others(state)
 
 
 def _count_out(state: State, host: Host) -> None:
@@ -181,6 +187,7 @@ def _count_out(state: State, host: Host) -> None:
         if count and not bag.hosts:
             state.fleet_due[bag.id] = None
     state.resized = True
+    looking.stir_others(state)
 
 
 def readmit_the_last(state: State, bags: Collection[Bag]) -> None:
@@ -232,9 +239,17 @@ def opened(state: State, bag: Bag) -> None:
         wanting.enter(state, bag)
         counts = [slots(bag, host) for host in state.able.values()]
         bag.hosts, bag.slots = sum(count > 0 for count in counts), sum(counts)
-        looking.stir_others(state)
+        if len(state.open) == 2:
+            _stand_anew(state)
     state.fleet_due[bag.id] = None
     queue(state, bag)
+
+
+def _stand_anew(state: State) -> None:
+    """Where a bag stands alone, nobody looks at what it holds any more."""
+    for lines in state.lines.values():
+        for other in state.open.values():
+            lines.move_up(other)
 
 
 def closed(state: State, bag: Bag) -> None:
@@ -242,30 +257,36 @@ def closed(state: State, bag: Bag) -> None:
     if bag.phase in ENDED:
         state.open.pop(bag.id, None)
         wanting.leave(state, bag)
-        sated(state, bag)
         looking.forget(state, bag)
         for lines in state.lines.values():
             lines.leave(bag)
+    sated(state, bag)
     state.fleet_due[bag.id] = None
 
 
 def queue(state: State, bag: Bag) -> None:
-    """Work has come. Who is found to be sated leaves the queue when he is asked."""
+    """Work has come, as a rule."""
     if bag.rules is not None:
         kin.look(state, bag)
     if not bag.queued:
-        bag.queued = True
-        state.queued += 1
-        rank = _rank(bag)
-        for name in admitted(state, bag):
-            insort(state.hungry[name], bag.id)
-            state.lines[name].add(bag, rank)
+        if bag.hungry:
+            _enter(state, bag)
     elif len(state.open) > 1:
         _move_up(state, bag)
     lacks(state, bag)
     looking.look_now(state, bag)
     if bag.rules is not None:
         policies.matches_nobody(state, bag)  # until one is found
+
+
+def _enter(state: State, bag: Bag) -> None:
+    bag.queued = True
+    state.queued += 1
+    rank = _rank(bag)
+    for name in admitted(state, bag):
+        insort(state.hungry[name], bag.id)
+        state.lines[name].add(bag, rank)
+    looking.stir_others(state)
 
 
 def _move_up(state: State, bag: Bag) -> None:
@@ -306,6 +327,7 @@ def sated(state: State, bag: Bag) -> None:
         for name in admitted(state, bag):
             numbers = state.hungry[name]
             del numbers[bisect_left(numbers, bag.id)]
+        looking.stir_others(state)
 
 
 def hungry(state: State, pools: list[str]) -> list[Bag]:

@@ -10,7 +10,7 @@ from tailrace.scheduler.fresh import Grouped
 from tailrace.scheduler.kin import kin_of
 from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.rows import BagPhase
-from tailrace.scheduler.state import ENDED, Bag, Host, State
+from tailrace.scheduler.state import ENDED, Bag, Host, State, cores_of
 
 
 class Broken(AssertionError):
@@ -31,6 +31,7 @@ def check(state: State) -> None:
     lively = sum(len(host.live) for host in state.hosts.values())
     _hold(lively == len(state.attempts), f"{lively} attempts on hosts, {len(state.attempts)} live")
     _check_leases(state)
+    _check_held(state)
     for decision in state.out:
         if isinstance(decision, Assign):
             _check_sent(state.bags[decision.bag], decision.index)
@@ -180,6 +181,24 @@ def _check_host(state: State, host: Host) -> None:
     _hold(able == host.able == (host.id in state.able), f"host {host.id}: able adrift")
     _hold(host.excluded == (host.id in state.excluded), f"host {host.id}: excluded adrift")
     _hold(host.present or host.offer is None, f"host {host.id}: absent, but offers")
+
+
+def _check_held(state: State) -> None:
+    """Cores that bags and owners hold are those of what runs."""
+    found = dict.fromkeys(state.bags, 0)
+    for host in state.hosts.values():
+        for number, busy in host.busy.items():
+            _hold(0 < busy <= host.plain.get(number, 0), f"host {host.id}: {host.busy} busy")
+            found[number] += busy * state.bags[number].cores
+        for attempt in host.grown.values():
+            found[attempt.bag] += cores_of(attempt.needs or {})
+    by_owner = dict.fromkeys(state.accounts, 0)
+    for number, held in found.items():
+        bag = state.bags[number]
+        _hold(bag.held == held, f"bag {number}: {bag.held} cores held, {held} are")
+        by_owner[bag.account.owner] = by_owner.get(bag.account.owner, 0) + held
+    kept = {owner: account.held for owner, account in state.accounts.items()}
+    _hold(kept == by_owner, f"{kept} cores held by owners, {by_owner} are")
 
 
 def _check_leases(state: State) -> None:

@@ -70,8 +70,8 @@ def _row(state: State, one: Kept) -> HostRow | UseRow | None:
 
 
 def _use(state: State, one: Bag | Account) -> UseRow:
-    """Without what is out: that is entered again after a restart."""
-    used = int(one.settled / (state.weight * SECOND_US))
+    """With what is out, until now: after a restart it goes on from there."""
+    used = int(state.scale.used(one, state.now) / (state.scale.weight * SECOND_US))
     if isinstance(one, Bag):
         return UseRow(one.terms.owner, one.id, used, state.now)
     return UseRow(one.owner, 0, used, state.now)

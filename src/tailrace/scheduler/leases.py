@@ -9,7 +9,17 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
 from tailrace.quantities import show_duration, show_money
-from tailrace.scheduler import asking, brakes, demand, fleet, money, shunning, staying, units
+from tailrace.scheduler import (
+    asking,
+    brakes,
+    demand,
+    fleet,
+    looking,
+    money,
+    shunning,
+    staying,
+    units,
+)
 from tailrace.scheduler.decisions import Acquire, Release, Remember, Renew, StopBag
 from tailrace.scheduler.events import LeaseChanged, LeaseState
 from tailrace.scheduler.provisioning import fixed
@@ -28,8 +38,10 @@ KEPT_US = 60_000_000  # a lease that is gone is remembered so long, for calls un
 
 
 def standing(state: State, bag: Bag, pool: str) -> list[LeaseRow]:
-    rows = [state.leases[lease] for lease in bag.leases]
-    return [row for row in rows if row.pool == pool and row.state in STANDING]
+    leases = state.leases
+    return [
+        row for lease in bag.leases if (row := leases[lease]).pool == pool and row.state in STANDING
+    ]
 
 
 def fit_fleet(state: State) -> None:
@@ -68,9 +80,9 @@ def _leave_others(state: State, bag: Bag, admitted: list[Pool]) -> None:
     may not ask for now stay as long as they are paid."""
     own = asking.pools_of(state, bag) if bag.runs else []
     names = dict.fromkeys(pool.name for pool in own)
-    for row in [state.leases[lease] for lease in bag.leases]:
-        stays = row.pool in names or (bag.runs and fleet.busy(state, row))
-        if row.state in STANDING and not stays:
+    leases = state.leases
+    for row in [row for lease in bag.leases if (row := leases[lease]).pool not in names]:
+        if row.state in STANDING and not (bag.runs and fleet.busy(state, row)):
             _give_back(state, bag, row, _may_not_go(bag, row.pool))
     for pool in own:
         if pool not in admitted:
@@ -142,8 +154,10 @@ def _look_again(state: State, bag: Bag, pool: Pool) -> None:
 
 def _surplus(state: State, rows: list[LeaseRow], most: int) -> list[LeaseRow]:
     """The newest that are idle: a machine that works is not sent away."""
+    if most <= 0:
+        return []
     idle = [row for row in rows if not fleet.busy(state, row)]
-    return idle[max(len(idle) - most, 0) :] if most > 0 else []
+    return idle[max(len(idle) - most, 0) :]
 
 
 def _give_back(state: State, bag: Bag, row: LeaseRow, why: str) -> None:
@@ -208,6 +222,7 @@ def own(state: State, row: LeaseRow) -> None:
     if row.billing.by_lease:
         bag.timed[row.lease] = None
     state.lent[row.pool] = state.lent.get(row.pool, 0) + 1
+    looking.stir_others(state)
 
 
 def _stop_if_stuck(state: State, bag: Bag, pool: Pool) -> None:
@@ -379,6 +394,7 @@ def gone(state: State, event: LeaseChanged) -> Outcome | None:
     _keep(state, new)
     state.gone.append(row.lease)
     state.lent[row.pool] -= 1
+    looking.stir_others(state)
     bag = state.bags[row.bag]
     del bag.leases[row.lease]
     bag.timed.pop(row.lease, None)

@@ -1,9 +1,9 @@
 """Who stands in line for the hosts of a pool: by rank, by owner, and by what each bag has had.
 
 The next of a line is found without a look at the others, however many they are. What a bag has had
-changes while it stands there: most often it grows, and the bag moves back when its turn comes. If
-it shrank by much, the bag enters once more, further ahead, and its old entry does not count any
-more. Who has nothing to send keeps his place until somebody comes to it.
+(see `scale`) changes while it stands there: it grows, and the bag moves back when its turn comes.
+If it shrinks, since the bag holds less, it enters once more, further ahead, and its old entry does
+not count any more. Who has nothing to send keeps his place until somebody comes to it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tailrace.scheduler.kin import Kin
+    from tailrace.scheduler.scale import Scale
     from tailrace.scheduler.state import Bag
 
     Place: TypeAlias = float | Kin  # a rank, or those who are asked about as one
@@ -25,9 +26,10 @@ MOST_IDLE = 64  # entries of a line that do not count, and as many again as do
 
 
 class Lines:
-    __slots__ = ("_crowd", "_entered", "_places", "by_rank", "judged", "standing")
+    __slots__ = ("_crowd", "_entered", "_places", "_scale", "by_rank", "judged", "standing")
 
-    def __init__(self) -> None:
+    def __init__(self, scale: Scale) -> None:
+        self._scale = scale
         self.by_rank: dict[Place, dict[str, Line]] = {}  # and by owner
         self.judged: dict[int, None] = {}  # bags that are alone in how they look to their rank
         self.standing: dict[int, int] = {}  # the others, and which entry of each counts
@@ -36,11 +38,13 @@ class Lines:
         self._entered = 0
 
     def add(self, bag: Bag, rank: Place | None) -> None:
-        """None: it has to be judged. Who stands here already, stays where he is."""
+        """None: it has to be judged. Who stands here already, stays where he is, or moves up."""
         if rank is None:
             self.judged[bag.id] = None
         elif bag.id not in self.standing:
             self.enter(bag, rank)
+        else:
+            self.move_up(bag)
 
     def place(self, bag: Bag) -> Place:
         """Of one that stands here."""
@@ -50,22 +54,32 @@ class Lines:
         """By what it has had now; where it stood before does not count any more."""
         self._go(bag.id)
         self._crowd[rank] = self._crowd.get(rank, 0) + 1
+        self._stand(bag, rank, self._had(bag))
+
+    def _stand(self, bag: Bag, rank: Place, had: float) -> None:
         self._entered += 1
-        self.standing[bag.id], self._places[bag.id] = self._entered, (rank, had(bag))
+        self.standing[bag.id], self._places[bag.id] = self._entered, (rank, had)
         line = self.by_rank.setdefault(rank, {}).setdefault(bag.terms.owner, [])
         if len(line) > 2 * len(self.standing) + MOST_IDLE:
             line[:] = [entry for entry in line if self._counts(entry)]
             heapify(line)
-        heappush(line, (had(bag), bag.id, self._entered))
+        heappush(line, (had, bag.id, self._entered))
 
     def _counts(self, entry: Entry) -> bool:
         return self.standing.get(entry[1]) == entry[2]
 
-    def move_up(self, bag: Bag, by: float) -> None:
-        """If it has had less by so much than where it stands says."""
-        rank, said = self._places.get(bag.id, (0.0, 0.0))
-        if bag.used + by < said * bag.terms.weight:
-            self.enter(bag, rank)
+    def move_up(self, bag: Bag) -> None:
+        """If it has less than where it stands says."""
+        place = self._places.get(bag.id)
+        if place is None:
+            return
+        rank, said = place
+        had = self._had(bag)
+        if had < said:
+            self._stand(bag, rank, had)
+
+    def _had(self, bag: Bag) -> float:
+        return self._scale.had(bag) / bag.terms.weight
 
     def sort_anew(self, find: Callable[[int], Bag | None]) -> None:
         """All have been reckoned anew."""
@@ -111,9 +125,9 @@ class Lines:
             elif bag is None or not bag.queued:
                 heappop(line)
                 self._go(number)
-            elif had(bag) > before:
-                heapreplace(line, (had(bag), number, entry))
-                self._places[number] = self._places[number][0], had(bag)
+            elif (had := self._had(bag)) > before:
+                heapreplace(line, (had, number, entry))
+                self._places[number] = self._places[number][0], had
             else:
                 return bag
         return None
@@ -129,7 +143,3 @@ class Lines:
         finally:
             for entry in passed:
                 heappush(line, entry)  # which moves back when its turn comes
-
-
-def had(bag: Bag) -> float:
-    return bag.used / bag.terms.weight

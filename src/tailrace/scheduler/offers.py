@@ -140,7 +140,7 @@ def _share_out_all(
     """Those that pick their hosts have their turn by rank and share, and so have those between
     them, host by host."""
     if len(bags) > 1:
-        bags = sorted(bags, key=precedence.turn)
+        bags = sorted(bags, key=lambda bag: precedence.turn(state, bag))
     for by_host, some in groupby(bags, key=lambda bag: bag.matching.by_host and len(bags) > 1):
         if by_host:
             _serve_some(state, list(some), pools, served, turns)
@@ -225,24 +225,14 @@ def _serve(state: State, host: Host, turn: Turn) -> None:
     bag = state.bags[numbers[0]]  # as most often
     if not bag.hungry:
         fleet.sated(state, bag)
+    elif bag.rules is not None or host.rules is not None or turn.most != ENDLESS:
+        _serve_one(state, bag, host, turn)
     elif not bag.round_open:
         rounds.ask_for(state, bag)
     elif _admits(state, bag, host):
         count = admission.room_behind(state, bag, host, False)
-        if count > 0 and (bag.rules is not None or host.rules is not None):
-            count = min(count, _most_more(state, bag, host, turn))
         if count > 0:
             dispatch.send(state, bag, host, count)
-            turn.note(bag)
-
-
-def _most_more(state: State, bag: Bag, host: Host, turn: Turn) -> int:
-    """How many more attempts the host may hold, as far as policies say so."""
-    ruled = policies.ruling(state, bag, host)
-    if not ruled.matches and not policies.looks_otherwise(bag):
-        return 0
-    turn.most = min(turn.most, ruled.most)
-    return turn.most - len(host.live)
 
 
 def _serve_in_turn(state: State, host: Host, turn: Turn) -> None:
@@ -300,27 +290,40 @@ def _serve_each(
 
 
 def _serve_one(state: State, bag: Bag, host: Host, turn: Turn) -> None:
-    """The Concurrency of the best of those that the host may serve bounds all others: who asks for
-    more does not get it by that. And nobody fills the host ahead of time behind one with work for
-    it."""
+    """Nobody fills the host ahead of time behind one with work for it."""
     if not bag.round_open:
         rounds.ask_for(state, bag)
         turn.earlier = turn.earlier or (_fits(bag, host) and policies.would(state, bag, host))
         return
     if not _admits(state, bag, host):
         return
+    most = ENDLESS
     if bag.rules is not None or host.rules is not None:
         ruled = policies.ruling(state, bag, host)
         if not ruled.matches and not policies.looks_otherwise(bag):
             return
-        turn.most = min(turn.most, ruled.most)
+        most = ruled.most
     count = admission.room_behind(state, bag, host, turn.earlier)
-    if turn.most != ENDLESS:
-        count = min(count, turn.most - len(host.live))
+    if bag.rules is not None:
+        count = min(count, policies.room_of_its_own(state, bag, host))
+    if count > 0:
+        _send(state, bag, host, turn, count, most)
+    turn.earlier = turn.earlier or _fits(bag, host)
+
+
+def _send(state: State, bag: Bag, host: Host, turn: Turn, count: int, most: int) -> None:
+    """So many, if the host may hold them. The Concurrency of the best of those that could send it
+    something now bounds all others: who asks for more does not get it by that."""
+    before, bound = state.next_attempt, min(turn.most, most)
+    if bound != ENDLESS:
+        count = min(count, bound - len(host.live))
     if count > 0:
         dispatch.send(state, bag, host, count)
+        if state.next_attempt > before:
+            turn.most = bound
         turn.note(bag)
-    turn.earlier = turn.earlier or _fits(bag, host)
+    elif len(host.live) < turn.most and dispatch.could_send(state, bag, host):
+        turn.most = bound
 
 
 def _fits(bag: Bag, host: Host) -> bool:

@@ -19,7 +19,9 @@ def another(
 ) -> bool:
     """An able host beside these; for needs that have grown, or a task that is wanted on a reliable
     pool, not every host will do; nor those to which the bag's policy lets no task go that looks as
-    this one does."""
+    this one does, or whose owners do not take the bag's."""
+    if not fleet.another_host(state, bag, than):
+        return False  # as most often, and at no cost
     if bag.rules is not None:
         reliable = wants_reliable and keeps_to_reliable(state, bag)
         hosts = [host for host in state.able.values() if host.reliable or not reliable]
@@ -31,12 +33,32 @@ def another(
         )
     if wants_reliable and keeps_to_reliable(state, bag):
         hosts = [host for host in state.able.values() if host.reliable]
-    elif needs:
+    elif needs or state.choosy:
         hosts = list(state.able.values())
     else:
         return fleet.another_host(state, bag, than)
     wanted = needs or bag.terms.needs
-    return any(host.id not in than and _could(bag, host, wanted) for host in hosts)
+    return any(
+        host.id not in than and _could(bag, host, wanted) and policies.would(state, bag, host, job)
+        for host in hosts
+    )
+
+
+def of_kind(
+    state: State,
+    bag: Bag,
+    reliable: bool,
+    needs: Amounts | None = None,
+    than: tuple[str, ...] = (),
+) -> bool:
+    """An able host beside these that is reliable, or one that is not: a strategy that has chosen
+    one kind must not wait for the other."""
+    wanted = needs or bag.terms.needs
+    return any(
+        host.reliable is reliable and host.id not in than and _could(bag, host, wanted)
+        and policies.would(state, bag, host)
+        for host in state.able.values()
+    )  # fmt: skip
 
 
 def _could(bag: Bag, host: Host, needs: Amounts) -> bool:

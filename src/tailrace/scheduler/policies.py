@@ -21,7 +21,7 @@ from tailrace.policy.names import PARAMS
 from tailrace.policy.policies import Compiled, CompiledHost, compile_host_policy
 from tailrace.scheduler import facts, looking
 from tailrace.scheduler.fresh import Grouped
-from tailrace.scheduler.kin import Kin, has_kin, sees_tail
+from tailrace.scheduler.kin import TAIL, Kin, has_kin, sees_tail
 from tailrace.scheduler.requeue import Group
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 from tailrace.scheduler.timers import Alarm
@@ -30,7 +30,6 @@ SECOND_US = 1_000_000
 A_MINUTE_US = 60 * SECOND_US  # a bag that no host matches says so then
 MOST_KEPT = 10_000  # rulings of a bag: hosts come and go
 MOST_TIMEOUT_US = 1 << 53
-OF_OTHERS = ("Queue.BOTsInQueue", "Pool.Machines")
 PARTS = range(4)  # of the ads
 HOST, BAG, JOB, POOL = PARTS
 Keys = tuple[tuple[str, ...], ...]  # by part
@@ -44,7 +43,7 @@ class Ruling:
     def __init__(self, matches: bool, why: str = "") -> None:
         self.matches = matches
         self.why = why  # it does not
-        self.most = ENDLESS  # attempts that the host may hold
+        self.most = ENDLESS  # attempts that the host may hold, of all bags
         self.timeout_us: int | None = None  # None: nothing was said
 
 
@@ -57,33 +56,35 @@ class Rules:
         "by_group",
         "changes",
         "has_kin",
-        "heeds_others",
+        "heeds_tail",
         "in_tail",
         "job_keys",
         "kept",
         "keys",
         "kin",
         "looked",
+        "of_its_own",
         "policy",
         "rank",
         "ruled",
+        "sees",
         "sees_tail",
-        "watched",
     )
 
     def __init__(self, policy: BagPolicy) -> None:
         self.broken = ""
+        self.of_its_own = policy.plain.tasks_per_host  # that a host may hold; None: as many as fit
         try:
             self.policy = bagpolicy.compiled(policy)
         except BadInput as fault:  # it was read before: where this server runs, something lacks
             self.policy, self.broken = Compiled(), str(fault)
-        self.changes, self.watched = _paces(*self.matching(), self.policy.grid_policy)
-        self.heeds_others = _heeds_others(*self.matching(), self.policy.grid_policy)
+        self.changes, self.sees = _changes(*self.matching(), self.policy.grid_policy)
         asked = [one for one in self.matching() if one is not None]
         self.keys: Keys = tuple(
             tuple(dict.fromkeys(key for one in asked for key in one.keys[part])) for part in PARTS
         )
         self.job_keys = self.keys[JOB]
+        self.heeds_tail = TAIL in self.keys[BAG]
         self.by_group = any(key.startswith(PARAMS) for key in self.job_keys)
         rank = self.policy.rank
         self.rank = 0.0 if rank is None else None if rank.value is None else _number(rank.value)
@@ -110,21 +111,18 @@ class Rules:
         return policy.job_requirements, policy.concurrency, policy.deadline
 
 
-def _paces(*asked: Expression | None) -> tuple[bool, bool]:
-    """Does what they say change when things happen? By itself, too?"""
-    pace = max((one.needs.pace.value for one in asked if one is not None), default=0)
-    return pace >= Pace.EVENT.value, pace >= Pace.TIME.value
-
-
-def _heeds_others(*asked: Expression | None) -> bool:
-    """Do they look at what other bags change as well?"""
-    return any(key in OF_OTHERS for one in asked if one is not None for key in one.needs.keys)
+def _changes(*asked: Expression | None) -> tuple[bool, int]:
+    """Does what they say change when things happen? And what makes it change besides?"""
+    said = [one for one in asked if one is not None]
+    pace = max((one.needs.pace.value for one in said), default=0)
+    keys = [key for one in said for key in one.needs.keys]
+    return pace >= Pace.EVENT.value, looking.sees(keys, clock=pace >= Pace.TIME.value)
 
 
 class HostRules:
     """What the owner of a machine says, read."""
 
-    __slots__ = ("broken", "changes", "heeds_others", "policy", "says", "watched")
+    __slots__ = ("broken", "changes", "policy", "says", "sees")
 
     def __init__(self, says: HostPolicy) -> None:
         self.says, self.broken = says, ""
@@ -132,8 +130,7 @@ class HostRules:
             self.policy = compile_host_policy(says)
         except BadInput as fault:
             self.policy, self.broken = CompiledHost(), str(fault)
-        self.changes, self.watched = _paces(self.policy.host_requirements)
-        self.heeds_others = _heeds_others(self.policy.host_requirements)
+        self.changes, self.sees = _changes(self.policy.host_requirements)
 
 
 def equip(bag: Bag) -> None:
@@ -247,8 +244,10 @@ def new_looks(bag: Bag) -> dict[tuple[Plain, ...], int]:
 def refused(state: State, bag: Bag, host: Host) -> None:
     said = [one for one in (bag.rules, host.rules) if one is not None]
     if any(one.changes for one in said):
-        bag.heeds_others = bag.heeds_others or any(one.heeds_others for one in said)
-        looking.sent_away(state, bag, watched=any(one.watched for one in said))
+        seen = 0
+        for one in said:
+            seen |= one.sees
+        looking.sent_away(state, bag, seen)
     matches_nobody(state, bag)
 
 
@@ -283,7 +282,18 @@ def holds_more(state: State, bag: Bag, host: Host, job: tuple[Plain, ...] = ()) 
     if bag.rules is None and host.rules is None:
         return ENDLESS
     found = ruled(state, bag, host, job)
-    return max(found.most - len(host.live), 0) if found.matches else 0
+    return max(_room(state, bag, host, found), 0) if found.matches else 0
+
+
+def _room(state: State, bag: Bag, host: Host, found: Ruling) -> int:
+    """For so many more, as far as policies say so."""
+    return min(found.most - len(host.live), room_of_its_own(state, bag, host))
+
+
+def room_of_its_own(state: State, bag: Bag, host: Host) -> int:
+    """For so many more of this bag, whatever others the host holds."""
+    most = None if bag.rules is None else bag.rules.of_its_own
+    return ENDLESS if most is None else most - facts.running_of(state, bag, host)
 
 
 def ruled(state: State, bag: Bag, host: Host, job: tuple[Plain, ...] = ()) -> Ruling:
@@ -302,7 +312,7 @@ def most_more(state: State, bag: Bag, host: Host) -> int:
     """How many more attempts the host may hold, as far as policies say so."""
     found = ruling(state, bag, host)
     if found.matches or looks_otherwise(bag):
-        return found.most - len(host.live)
+        return _room(state, bag, host, found)
     return 0
 
 
@@ -333,7 +343,7 @@ def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
         refused(state, bag, host)
         return False
     bag.unmatched_us = 0
-    may = len(host.live) < found.most
+    may = _room(state, bag, host, found) > 0
     if may:
         rules.ruled = found
     return may
@@ -349,7 +359,7 @@ def may_be_wanted(state: State, bag: Bag, host: Host, index: int) -> bool:
     found = _ruled(state, bag, host, job)
     if rules is not None:
         rules.ruled = found
-    return found.matches and len(host.live) < found.most
+    return found.matches and _room(state, bag, host, found) > 0
 
 
 def looks(state: State, bag: Bag, index: int) -> tuple[Plain, ...]:

@@ -9,7 +9,7 @@ from heapq import merge
 from typing import TYPE_CHECKING
 
 from tailrace.scheduler import fleet, policies
-from tailrace.scheduler.lines import Line, Lines, had
+from tailrace.scheduler.lines import Line, Lines
 from tailrace.scheduler.ranks import Ranks
 from tailrace.scheduler.state import Bag, Host, State
 
@@ -51,15 +51,21 @@ def _all_sorted(state: State, host: Host) -> list[Bag]:
 def sort(state: State, bags: list[Bag], host: Host) -> list[Bag]:
     def turn_here(bag: Bag) -> tuple[float, float, float, float, int]:
         liked, rank = policies.host_rank(state, bag, host), policies.rank(state, bag, host)
-        return -liked, -rank, bag.account.used, had(bag), bag.id
+        return -liked, -rank, *_standing(state, bag)
 
     return sorted(bags, key=turn_here) if len(bags) > 1 else bags
 
 
-def turn(bag: Bag) -> tuple[float, float, float, int]:
+def turn(state: State, bag: Bag) -> tuple[float, float, float, int]:
     """Where no host is asked; a rank that is not the same for every host is taken for none."""
     rank = bag.rules.rank if bag.rules is not None else None
-    return -(rank or 0.0), bag.account.used, had(bag), bag.id
+    return -(rank or 0.0), *_standing(state, bag)
+
+
+def _standing(state: State, bag: Bag) -> tuple[float, float, int]:
+    """Among those of one rank."""
+    had = state.scale.had
+    return had(bag.account), had(bag) / bag.terms.weight, bag.id
 
 
 def _by_rank(state: State, host: Host, lines: Lines) -> Iterator[Bag]:
@@ -96,14 +102,15 @@ def _of_rank(state: State, lines: Lines, places: list[Place], judged: list[Bag])
         for name, line in lines.owners(place).items():
             owners.setdefault(name, []).append(line)
     names = dict.fromkeys((*owners, *(bag.terms.owner for bag in judged)))
-    for name in sorted(names, key=lambda name: (state.accounts[name].used, name)):
+    had = state.scale.had
+
+    def turn(bag: Bag) -> tuple[float, int]:
+        return had(bag) / bag.terms.weight, bag.id
+
+    for name in sorted(names, key=lambda name: (had(state.accounts[name]), name)):
         standing = [_hungry_in(state, lines, line) for line in owners.get(name, ())]
-        mine = sorted((bag for bag in judged if bag.terms.owner == name), key=_turn)
-        yield from merge(*standing, mine, key=_turn) if mine or len(standing) > 1 else standing[0]
-
-
-def _turn(bag: Bag) -> tuple[float, int]:
-    return bag.used / bag.terms.weight, bag.id  # `had`, on the path that each of a thousand takes
+        mine = sorted((bag for bag in judged if bag.terms.owner == name), key=turn)
+        yield from merge(*standing, mine, key=turn) if mine or len(standing) > 1 else standing[0]
 
 
 def _hungry_in(state: State, lines: Lines, line: Line) -> Iterator[Bag]:

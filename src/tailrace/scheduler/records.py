@@ -44,12 +44,17 @@ def _day(state: State) -> int:
     return (state.now + state.offset_us) // DAY_US
 
 
+def midnight_us(state: State) -> int:
+    """The next."""
+    return (_day(state) + 1) * DAY_US - state.offset_us
+
+
 def sent(state: State, host: Host) -> None:
     if state.now >= host.day_ends_us:
         day = _day(state)
         if day != host.day:
             host.day, host.today = day, 0
-        host.day_ends_us = (host.day + 1) * DAY_US - state.offset_us
+        host.day_ends_us = midnight_us(state)
     host.today += 1
     if not host.unkept:
         keeping.changed(state, host)

@@ -33,8 +33,6 @@ def restore(rows: Restored, now: int) -> State:
                                          rows.columns.get(row.bag))  # fmt: skip
         bag.account = shares.account(state, row.terms.owner)
         strategies.equip(bag)
-    for use in rows.uses:
-        shares.restore(state, use)
     for host in rows.hosts:
         _meet_again(state, host)
     for lease in rows.leases:
@@ -43,6 +41,7 @@ def restore(rows: Restored, now: int) -> State:
         state.bags[task.bag].troubles[task.index] = Trouble.of(task)
     for attempt in rows.attempts:
         _adopt(state, attempt)
+    shares.restore(state, rows.uses)
     for bag in state.bags.values():
         _take_up(state, bag)
     return state
@@ -74,7 +73,7 @@ def _owe(state: State, row: LeaseRow) -> None:
 def _adopt(state: State, row: AttemptRow) -> None:
     bag, host = state.bags[row.bag], state.hosts[row.host]
     trouble = bag.troubles.get(row.index)
-    ahead = len(host.live) >= fleet.slots(bag, host)  # what it offered is not known any more
+    ahead = host.plain.get(bag.id, 0) >= fleet.slots(bag, host)  # what it offered is not known
     attempt = Attempt(row.attempt, row.bag, row.index, row.host, row.sent_us, None, ahead)
     attempt.timeout_us = row.timeout_us
     if trouble is not None:

@@ -80,7 +80,7 @@ class Room:
         return self._slots[kind]
 
     def _for_policy(self, host: Host, kind: Kind) -> int:
-        """Concurrency counts all that the host holds."""
+        """Concurrency counts all that the host holds, `tasks_per_host` what it holds of the bag."""
         free = self._free(host, kind)
         return min(free, policies.holds_more(self._state, self._bag, host, kind.job)) if free else 0
 

@@ -9,6 +9,7 @@ import msgspec
 from tailrace.bag.columns import Columns
 from tailrace.bag.policy import HostPolicy
 from tailrace.bag.terms import Limits, Terms
+from tailrace.knowledge.inquiry import Plan
 from tailrace.pools.terms import Billing
 from tailrace.scheduler.events import LeaseState
 
@@ -36,6 +37,7 @@ class BagRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     added: tuple[int, ...] = ()  # of its tasks, how many came later, each time
     forgiven: int = 0  # of its failed tasks: those from before it was last resumed
     scattered: bool = False  # its policy had tasks sent that others came before in the order
+    plan: Plan | None = None  # of its tail
 
 
 class Failure(msgspec.Struct, frozen=True, array_like=True):

@@ -23,6 +23,7 @@ from tailrace.scheduler.fresh import Fresh, Grouped, Scattered, fresh
 from tailrace.scheduler.lines import Lines
 from tailrace.scheduler.requeue import Requeue
 from tailrace.scheduler.rows import BagPhase, BagRow, Failure, HostRow, LeaseRow, TaskRow
+from tailrace.scheduler.scale import Scale
 from tailrace.scheduler.timers import NEVER, Timers
 
 if TYPE_CHECKING:
@@ -91,12 +92,12 @@ class Doubt:
 class Account:
     """What all bags of an owner have used of the machines, of late (kept by `shares`)."""
 
-    __slots__ = ("owner", "settled", "unkept", "used")
+    __slots__ = ("held", "owner", "unkept", "used")
 
     def __init__(self, owner: str = "") -> None:
         self.owner = owner
-        self.used = 0
-        self.settled = 0  # of that: by attempts that have ended
+        self.used = 0  # see `scale`
+        self.held = 0  # thousandths of cores, now
         self.unkept = False  # it has changed since it was stored (kept by `keeping`)
 
 
@@ -107,12 +108,13 @@ def cores_of(needs: Amounts) -> int:
 
 class Bag:
     __slots__ = (
-        "account", "added", "asks", "columns", "cores", "done", "doubts", "drawn", "ended_us",
-        "failed", "forgiven", "fresh", "given_back", "heeds_others", "hosts", "id", "lean",
+        "account", "added", "alarms", "asks", "columns", "cores", "done", "doubts", "drawn",
+        "ended_us", "failed", "forgiven", "fresh", "given_back", "held", "hosts",
+        "id", "lean",
         "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live", "look_us",
-        "matching", "order", "out", "owed", "paid", "phase", "queued", "refusals", "refused",
-        "replication", "requeue", "round_asked", "round_open", "round_us", "rules", "scattered",
-        "settled", "short", "shunned", "slots", "submitted_us", "tail_hosts", "tail_us", "taken",
+        "matching", "order", "out", "owed", "paid", "phase", "plan", "queued", "refusals",
+        "refused", "replication", "requeue", "round_asked", "round_open", "round_us", "rules",
+        "scattered", "short", "shunned", "slots", "submitted_us", "tail_hosts", "tail_us", "taken",
         "telling", "terms", "timed", "times", "trials", "troubles", "unkept", "unmatched_alarm",
         "unmatched_us", "used", "wanting", "why",
     )  # fmt: skip
@@ -145,14 +147,14 @@ class Bag:
         self.replication: Replication | None = None
         self.rules: Rules | None = None  # its policy, if it has one
         self.refused = False  # its policy sent a host away that another moment may bring back
-        self.heeds_others = False  # then its policy, or the host's, counted bags or machines
+        self.alarms: dict[int, None] = {}  # when it was to look, as far as that is to come
         self.look_us = 0  # when it looks at them again; 0: nobody knows
         self.refusals = 0  # since it looked
         self.unmatched_us = 0  # when it says that no host matches; 0: some does, as far as is known
         self.unmatched_alarm = False  # one is set for that, or for an earlier one
         self.drawn = 0  # lots, for its policy
-        self.used = 0  # of the machines, of late (kept by `shares`)
-        self.settled = 0  # of that: by attempts that have ended
+        self.used = 0  # of the machines, of late (kept by `shares`), see `scale`
+        self.held = 0  # thousandths of cores, now
         self.unkept = False  # that has changed since it was stored (kept by `keeping`)
         self.cores = cores_of(terms.needs)  # of a task, for its share
         self.account = Account()  # that of its owner, once it is open
@@ -161,8 +163,9 @@ class Bag:
         self.round_us = row.submitted_us  # the last was held then; none is when it is submitted
         self.tail_us = row.tail_us
         self.tail_hosts = row.tail_hosts
+        self.plan = row.plan
         self.done = Bits(terms.count, done)
-        self.fresh: Fresh = self._never_sent(row, permutation is not None)
+        self.fresh: Fresh = self._never_sent(row, numbers is not None or seed is not None)
         self.failed = Bits(terms.count if failed else 0, failed)  # made when a task first fails
         self.requeue = Requeue()
         self.live: dict[int, tuple[Attempt, ...]] = {}  # by task
@@ -257,7 +260,7 @@ class Bag:
     def row(self) -> BagRow:
         return BagRow(self.id, self.terms, self.phase, self.submitted_us, self.why, self.ended_us,
                       self.arrived, self.tail_us, self.tail_hosts, self.taken,
-                      self.added, self.forgiven, self.scattered)  # fmt: skip
+                      self.added, self.forgiven, self.scattered, self.plan)  # fmt: skip
 
     @property
     def arrived(self) -> int | None:
@@ -313,7 +316,7 @@ def _numbers(permutation: bytes | None) -> array[int] | None:
 
 class Host:
     __slots__ = (
-        "able", "benchmark", "booked", "capacity", "cores", "cpu", "day", "day_ends_us",
+        "able", "benchmark", "booked", "busy", "capacity", "cores", "cpu", "day", "day_ends_us",
         "ends_us", "excluded_until_us", "exclusions", "expired", "good_at_us", "good_us", "grown",
         "id", "kind", "lease", "live", "lost", "min_timeout_us", "offer", "offered", "owner",
         "payer", "plain", "pool", "preempted", "present", "probe", "probing", "proven", "reliable",
@@ -363,6 +366,7 @@ class Host:
         self.live: dict[int, Attempt] = {}
         self.plain: dict[int, int] = {}  # live attempts with their bag's own needs, by bag
         self.grown: dict[int, Attempt] = {}  # those with more
+        self.busy: dict[int, int] = {}  # those of `plain` that hold a place (kept by `shares`)
 
     @property
     def excluded(self) -> bool:
@@ -382,11 +386,12 @@ class State:
 
     __slots__ = (
         "able", "able_in", "accounts", "asked_after_us", "at_work", "attempts", "bags", "booked",
-        "capacity_in", "deaths", "excluded", "fleet_due", "gone", "grace_until_us", "hosts",
-        "hungry", "keep_us", "leases", "lent", "lines", "looking", "next_attempt", "next_lease",
-        "now", "offers", "offers_in", "offers_made", "offset_us", "on_lease", "open", "out",
-        "pools", "queued", "resized", "rounds", "seed", "stores", "succeeded", "supply",
-        "timers", "unkept", "wanting", "watchful", "weigh_us", "weighed_from_us", "weight",
+        "capacity_in", "choosy", "deaths", "excluded", "fleet_due", "gone", "grace_until_us",
+        "heeding", "hosts", "hungry", "keep_us", "leases", "lent", "lines", "looking",
+        "next_attempt", "next_lease", "now", "offers", "offers_in", "offers_made", "offset_us",
+        "on_lease", "open", "out", "pools", "queued", "reckon_us", "resized", "rounds", "scale",
+        "seed", "stores", "succeeded", "supply", "timers", "unkept", "wanting", "watchful",
+        "weigh_us", "weighed_from_us",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -395,9 +400,10 @@ class State:
         self.stores = True  # what is remembered; a virtual world never begins again
         self.offset_us = 0  # of the clock on the wall where the server is
         self.accounts: dict[str, Account] = {}  # by owner
-        self.weight = 1e-6  # with which a microsecond of a thousandth of a core counts now
-        self.weigh_us = 0  # when that is reckoned anew
-        self.weighed_from_us = 0  # it was 1 then
+        self.scale = Scale()  # by which they are compared
+        self.reckon_us = 0  # when it is reckoned anew
+        self.weigh_us = 0  # when its weight is, too
+        self.weighed_from_us = 0  # that was 1 then
         self.lines: dict[str, Lines] = {}  # those that are hungry, by pool, in their order
         # What has changed since it was stored, and until when that may wait.
         self.unkept: deque[tuple[int, Host | Bag | Account]] = deque()
@@ -412,6 +418,7 @@ class State:
         self.hungry: dict[str, list[int]] = {}
         self.hosts: dict[str, Host] = {}
         self.able: dict[str, Host] = {}  # those that may be sent something
+        self.choosy = False  # some owner of a machine has said which bags it takes
         self.able_in: dict[str, int] = {}  # how many of them each pool has
         self.capacity_in: dict[str, Amounts] = {}  # of each pool: that of the last that called
         self.excluded: dict[str, Host] = {}
@@ -435,6 +442,7 @@ class State:
         self.rounds: list[Bag] = []  # whose round is open during this event
         self.supply = False  # work or room has come that open offers have not seen
         self.watchful: dict[int, None] = {}  # bags that will look again at hosts they sent away
+        self.heeding: dict[int, None] = {}  # those of them whose policy counts bags or machines
         self.looking: dict[int, Bag] = {}  # those that do, during this event
         self.fleet_due: dict[int, None] = {}  # bags whose wanted fleet may have changed
         self.resized = False  # hosts have come or gone since the kin of bags was looked at

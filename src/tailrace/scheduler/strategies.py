@@ -14,7 +14,9 @@ from tailrace.scheduler import fleet, policies, wanting
 from tailrace.scheduler.matching.fastest import Fastest, LongestToFastest, ShortestToFastest
 from tailrace.scheduler.matching.fcfs import FirstCome, RandomMachine
 from tailrace.scheduler.matching.matching import Matching
+from tailrace.scheduler.replication.budget import WithinBudget
 from tailrace.scheduler.replication.ntdmr import NTDMr
+from tailrace.scheduler.replication.planned import Planned
 from tailrace.scheduler.replication.replication import Replication
 from tailrace.scheduler.replication.requirements import ByRequirements
 from tailrace.scheduler.replication.wqr import WorkQueueWithReplication
@@ -30,6 +32,8 @@ MATCHING: dict[str, Callable[..., Matching]] = {
 REPLICATION: dict[str, Callable[..., Replication]] = {
     "wqr": WorkQueueWithReplication,
     "ntdmr": NTDMr,
+    "planned": Planned,
+    "budget": WithinBudget,
 }
 # Of bags that say in their policy when a task is repeated.
 BY_POLICY: dict[str, Callable[[], Replication]] = {"ReplicationRequirements": ByRequirements}

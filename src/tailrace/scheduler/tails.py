@@ -30,3 +30,8 @@ def threshold(bag: Bag) -> int:
     """As many as run at once, unless the bag says how many; when none waits, it is the tail."""
     below = bag.terms.tail_below
     return max(bag.slots, 1) if below is None else max(below, 1)
+
+
+def sent_before(bag: Bag) -> int:
+    """So many may be sent until it begins."""
+    return max(bag.unsent - threshold(bag) + 1, 0)

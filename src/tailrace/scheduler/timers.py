@@ -19,6 +19,7 @@ class Alarm(IntEnum):
     DOUBT = 5  # a host held back from a bag may try one of its tasks
     POLICY = 9  # a bag whose policy sent hosts away looks again
     UNMATCHED = 10  # a bag of which nothing is out, because policies send hosts away
+    PLAN = 11  # a bag in its tail asks for another plan
     UNIT = 8  # a lease is about to enter another paid unit
 
 

@@ -27,7 +27,7 @@ class Verdict(msgspec.Struct, frozen=True):
     matches: bool
     why: str  # it does not
     rank: float
-    most: int | None  # attempts that it may hold; None: as many as fit
+    most: int | None  # attempts that it may hold, of all bags; None: as many as fit
     timeout_us: int | None
     holds: int  # attempts, of all bags
 
@@ -66,8 +66,9 @@ def ruled(state: State, bag: Bag, host: Host, jobs: list[Job]) -> Ruling:
 def _verdict(state: State, bag: Bag, host: Host, jobs: list[Job]) -> Verdict:
     ruling = ruled(state, bag, host, jobs)
     why = ruling.why or _elsewhere(bag, host)
+    most = min(ruling.most, len(host.live) + policies.room_of_its_own(state, bag, host))
     return Verdict(host.id, host.pool, ruling.matches and not why, why,
-                   policies.rank(state, bag, host), None if ruling.most == ENDLESS else ruling.most,
+                   policies.rank(state, bag, host), most if most < ENDLESS else None,
                    ruling.timeout_us or bag.terms.timeout_us, len(host.live))  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from tailrace.simulation.host import Sent, SimulatedHost
 from tailrace.simulation.job import Job, Stage
 from tailrace.simulation.progress import Progressing
 from tailrace.simulation.record import UNKNOWN, Record
-from tailrace.simulation.scenario import Calling, Machines, Scenario
+from tailrace.simulation.scenario import ONE, Calling, Machines, Scenario
 from tailrace.simulation.telling import Teller
 from tailrace.simulation.timelimits import time_limits
 from tailrace.simulation.unheard import unheard_of
@@ -49,6 +49,11 @@ class Attempts:
         self._followers = [one for one in (progress, limits) if one is not None]
         self._failing = failing_of(scenario.bags, streams)
         self.unheard = unheard_of(scenario)
+        self._luck = {
+            machines.terms.name: streams.stream("luck", machines.terms.name).of(machines.luck)
+            for machines in scenario.pools
+            if machines.luck != ONE
+        }
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
             for machines in scenario.pools
@@ -74,6 +79,8 @@ class Attempts:
         if self._returns:
             self._draw_fate(sent, new.timeout_us)
         run_us, needs = host.works[bag][index], self._needs[bag]
+        if self._luck:
+            run_us = self._by_luck(host, run_us)
         job = Job(run_us, sent) if needs is None else _needy(run_us, sent, needs)
         if host.awaits is not None:  # it answers a call of an earlier life, which went with that
             self.report_lost(host, job)
@@ -190,6 +197,10 @@ class Attempts:
     def _unfollow(self, sent: Sent) -> None:
         for one in self._followers:
             one.end(sent)
+
+    def _by_luck(self, host: SimulatedHost, run_us: int) -> int:
+        draw = self._luck.get(host.pool.terms.name)
+        return run_us if draw is None else round(run_us * draw())
 
     def _draw_fate(self, sent: Sent, timeout_us: int | None) -> None:
         draw, pool = self._returns.get(sent.host.pool.terms.name), sent.host.pool

@@ -29,6 +29,7 @@ def check_pool(table: Table, machines: Machines) -> None:
     _check_law(table, "speed", machines.speed)
     _check_law(table, "spread", machines.type.spread)
     _check_law(table, "noise", machines.type.noise)
+    _check_law(table, "luck", machines.luck)
 
 
 def _check_there(table: Table, machines: Machines) -> None:

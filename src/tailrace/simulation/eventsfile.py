@@ -15,7 +15,7 @@ from tailrace.simulation.samples import Cell, read_columns
 # Family of names: what stands second in them.
 FAMILIES = {
     "bag": "bag", "arrivals": "bag", "machines": "pool", "speed": "pool", "spread": "pool",
-    "startup": "pool", "ending": "pool", "never_up": "pool", "returns": "pool",
+    "startup": "pool", "ending": "pool", "never_up": "pool", "luck": "pool", "returns": "pool",
     "failure": "pool", "owner": "pool", "changes": "pool", "news": "", "site": "",
     "scheduler": "",
 }  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tailrace.bag.tables import Table
@@ -85,7 +87,8 @@ def shortest_us(tasks: Tasks, pool: Machines) -> int:
         lengths, laws = [], [*laws, given]
     shortest = min([*lengths, *(_value(law, LEAST) for law in laws)])
     line = max(kind.slope * shortest + _value(kind.offset, LEAST), 0.0)
-    factor = _value(kind.noise, LEAST) * _value(kind.spread, LEAST) / _value(pool.speed, MOST)
+    least = (_value(law, LEAST) for law in (kind.noise, kind.spread, pool.luck))
+    factor = math.prod(least) / _value(pool.speed, MOST)
     return int(microseconds(np.array([line * factor])).item())
 
 

@@ -215,6 +215,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         pace=read_change(table, "pace", "factor", place),
         sites=read_sites(table),
         link=read_link(table, "link"),
+        luck=read_law_of(table, "luck", place, Constant(1.0), number),
         returns=read_share(table, "returns"),
         detection=detection,
         calls=Calling(table.choice("calls", tuple(Calling), Calling.FREE)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
-from tailrace.simulation import student
+from tailrace.knowledge import student
 
 LEVEL = 0.95
 SETTLED = 0.05  # of the mean: an interval no wider than that to either side

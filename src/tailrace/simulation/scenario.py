@@ -90,6 +90,7 @@ class Machines(msgspec.Struct, frozen=True):
     pace: Change | None = None  # a factor of its speed
     sites: tuple[str, ...] = ()  # where they stand, in turn
     link: LinkTerms | None = None  # of each to its site
+    luck: Law = ONE  # a factor of each attempt
     returns: float = 1.0  # the share of attempts that ever come back
     detection: Detection | None = None  # None: as it is usual, see `detects`
     calls: Calling = Calling.FREE

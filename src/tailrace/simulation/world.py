@@ -7,6 +7,7 @@ scheduler decides is done to the machines. There is no scheduling here.
 from __future__ import annotations
 
 from tailrace.bag.outcome import Outcome
+from tailrace.errors import BadInput
 from tailrace.scheduler.brain import Scheduler
 from tailrace.scheduler.decisions import (
     Acquire,
@@ -15,10 +16,11 @@ from tailrace.scheduler.decisions import (
     PauseBag,
     Release,
     Renew,
+    Replan,
     Settle,
     StopBag,
 )
-from tailrace.scheduler.events import Restarted
+from tailrace.scheduler.events import PlanReady, Restarted
 from tailrace.simulation.attempts import Attempts
 from tailrace.simulation.bounds import Bounds
 from tailrace.simulation.drawn import Book, between
@@ -101,6 +103,7 @@ class World:
             Renew: leasing.renew,
             Release: leasing.release,
             PauseBag: self._rest,
+            Replan: self._plan,
             StopBag: self._rest,
         }
 
@@ -140,6 +143,16 @@ class World:
         else:
             self.engine.stop()
 
+    def _plan(self, asked: Replan) -> None:
+        """Planning takes no time of this world. What it takes to load, only those need who ask."""
+        from tailrace.planning.answering import answer
+
+        number = asked.inquiry.number
+        try:
+            self._teller.tell(PlanReady(asked.bag, number, answer(asked.inquiry)))
+        except BadInput as none:
+            self._teller.tell(PlanReady(asked.bag, number, None, none.message))
+
     def _rest(self, end: PauseBag | StopBag) -> None:
         """Nobody is here who would let it go on: what is out comes back, and then it is over."""
         self._resting[end.bag] = None
@@ -164,6 +177,13 @@ class World:
         if any(bag not in self._resting and self._has_prospects(bag) for bag in self._open()):
             return True
         return any(host.at_work for host in self.hosts.values())
+
+    def _rests(self) -> bool:
+        """What is out, if anything, neither ends by itself nor is given up in time."""
+        live = self.scheduler.state.attempts.values()
+        if any(one.timeout_us is not None and not one.expired for one in live):
+            return False
+        return not any(host.at_work for host in self.hosts.values())
 
     def _open(self) -> list[int]:
         bags = enumerate(self.records, 1)
@@ -211,7 +231,7 @@ class World:
         while (why := self.engine.run(stop.time_us, _few(left), when)) is Stop.COUNT:
             if left is not None and (left := left - LOOK) <= 0:
                 return why
-            if not stop.surely and (lost := patience.lost(self.engine.now)):
+            if not stop.surely and (lost := patience.lost(self.engine.now, self._rests())):
                 self.given_up = lost
                 return Stop.EMPTY
         if why is Stop.TIME and stop.time_us is None:

@@ -5,7 +5,11 @@ tail begins when fewer tasks are without a result than there are unreliable host
 long as a task has no result, another attempt is wanted T after its last: up to N times on an
 unreliable pool, then once on a reliable one, where at most Mr times as many run at once as there
 are unreliable hosts. Each attempt has D; what is only wanted is dropped when the result comes.
-A bag that may go to no reliable pool goes on with the others: it has nobody else.
+D is for hosts that fail: an attempt on a reliable one has the time that attempts there take, since
+what is given up there is paid, and would be given up again.
+A bag that may go to no reliable pool goes on with the others: it has nobody else. What failed goes
+to another host first, whose success or failure says whose fault it was: if there is none of the
+kind that is its turn, to one of the other.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from collections import deque
 from itertools import islice
 
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import dispatch, fleet, looking, others, policies, wanting
+from tailrace.scheduler import admission, dispatch, fleet, looking, others, policies, wanting
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.deriving import mypyc_attr
@@ -26,7 +30,8 @@ from tailrace.scheduler.timers import Alarm
 
 SECOND_US = 1_000_000
 FIRST_RESULTS = 5  # before so many the turnaround is the one that was assumed
-MOST_LOOKED = 100  # tasks that a policy may refuse, for a host
+MOST_LOOKED = 100  # tasks that may not go to a host, before others wait for the next
+MOST_SLACK = 1024
 PATIENCE = 4  # turnarounds that an attempt has before the tail
 
 
@@ -37,18 +42,29 @@ class NTDMr(Replication):
 
     def __init__(
         self, n: int = 3, t_s: float = 0.0, d_s: float = 3600.0, mr: float = 0.1,
-        turnaround_s: float = 3600.0, cancel: bool = True,
+        turnaround_s: float = 3600.0, cancel: bool = True, patience_s: float = 0.0,
+        combine: bool = False,
     ) -> None:  # fmt: skip
-        """`n` below 0: without end, and never on a reliable pool."""
-        _check(t_s, d_s, mr, turnaround_s)
+        """`n` below 0: without end, and never on a reliable pool. `patience_s` is the time of an
+        attempt before the tail; 0: four turnarounds, as they are measured. `combine`: until then
+        reliable hosts work like the others."""
+        _check(t_s, d_s, mr, turnaround_s, patience_s)
         self._n, self._mr = n, mr
         self._t_us, self._d_us = round(t_s * SECOND_US), round(d_s * SECOND_US)
         self._assumed_us = round(turnaround_s * SECOND_US)
+        self._patience_us = round(patience_s * SECOND_US)
+        self._combines = combine
         self.keeps_losers = not cancel
-        self._results, self._turnarounds_us = 0, 0
+        self._turnarounds: dict[bool, list[int]] = {False: [0, 0], True: [0, 0]}  # by: reliable
+        self._slack = 1  # doubled when one that was sent since is given up on a reliable host
+        self._slackened_us = 0
         self._queues: dict[bool, deque[int]] = {False: deque(), True: deque()}  # by: reliable
         self._queued: dict[int, bool] = {}
+        self._turned: dict[int, None] = {}  # of those: whose turn were hosts of the other kind
+        self._dear_queued = 0  # of those
         self._due: list[tuple[int, int]] = []  # when, which task is looked at again
+        self._leased: dict[str, int] = {}  # by unreliable pool: hosts that were there at once
+        self._most_leased = 0  # together
         self._dear_out = 0
         self._most_dear = 0
         self._begun = False  # its tail, since the server began
@@ -57,19 +73,32 @@ class NTDMr(Replication):
 
     def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:
         """Where nobody is cheap, and nobody will be, the dear ones do it all."""
-        return not reliable or not _cheap_pools(state, bag)
+        return not reliable or self._combines or not _cheap_pools(state, bag)
 
     def begins_on(self, state: State, bag: Bag, *, reliable: bool) -> bool:
-        return not reliable or not _cheap_pools(state, bag)
+        return not reliable or self._combines or not _cheap_pools(state, bag)
 
     def timeout_us(self, state: State, bag: Bag, host: Host) -> int | None:
-        if bag.tail_us is not None:
-            return self._d_us
-        mean = self._turnarounds_us // self._results if self._results >= FIRST_RESULTS else 0
-        return PATIENCE * (mean or self._assumed_us)
+        usual = self._usual_us()
+        if host.reliable:
+            mean = self._mean_us(True)
+            least = 0 if bag.tail_us is None else self._d_us
+            return self._slack * max(PATIENCE * mean if mean else usual, least)
+        return usual if bag.tail_us is None else self._d_us
+
+    def _usual_us(self) -> int:
+        """Before the tail, on hosts that fail."""
+        return self._patience_us or PATIENCE * (self._mean_us(False) or self._assumed_us)
+
+    def _mean_us(self, reliable: bool) -> int:
+        """None is known before there are a few."""
+        count, together_us = self._turnarounds[reliable]
+        return together_us // count if count >= FIRST_RESULTS else 0
 
     def wants(self, bag: Bag, reliable: bool) -> bool:
-        if not self._queued or not bag.runs or not self._queues[reliable]:
+        if not self._queued or not bag.runs:
+            return False
+        if not self._queues[reliable] and not self._turned:
             return False
         return not reliable or self._dear_out < self._most_dear
 
@@ -80,27 +109,23 @@ class NTDMr(Replication):
         return index in self._queued
 
     def lacks(self, bag: Bag, *, reliable: bool) -> int:
-        waiting = sum(dear is reliable for dear in self._queued.values())
+        waiting = self._dear_queued if reliable else len(self._queued) - self._dear_queued
         return max(min(waiting, self._most_dear - self._dear_out), 0) if reliable else waiting
 
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
         dear = host.reliable
+        if self._turned:
+            self._turn_back(state, bag, dear)
         if dear and self._dear_out >= self._most_dear:
             return None
         queue = self._queues[dear]
         while queue and self._queued.get(queue[0]) is not dear:
             queue.popleft()  # its result has come
-        if bag.rules is None and host.rules is None:
-            return queue[0] if queue else None
-        return self._first_allowed(state, bag, host, queue)
-
-    def _first_allowed(self, state: State, bag: Bag, host: Host, queue: deque[int]) -> int | None:
-        """By the bag's policy. It comes to the front; who stood there keeps his place behind it."""
         for place, index in enumerate(islice(queue, MOST_LOOKED)):
-            wanted = self._queued.get(index) is host.reliable
-            if wanted and policies.may_be_wanted(state, bag, host, index):
-                del queue[place]
-                queue.appendleft(index)
+            if self._queued.get(index) is dear and _may_go(state, bag, host, index):
+                if place:  # it comes to the front; who stood there keeps his place behind it
+                    del queue[place]
+                    queue.appendleft(index)
                 return index
         return None
 
@@ -110,11 +135,13 @@ class NTDMr(Replication):
         dear = host.reliable
         self._dear_out += dear
         if bag.tail_us is None:
-            if bag.terms.count - bag.done.count < len(state.able):
+            if host.lease is not None and not dear:
+                self._note_leased(state, host)
+            if self._is_near(state, bag):
                 self._look(state, bag)
             return
         index = attempt.index
-        if self._queued.pop(index, None) is not None:
+        if self._unqueue(index):
             self._queues[dear].popleft()
         trouble = bag.troubles.setdefault(index, Trouble())
         trouble.tail += not dear
@@ -123,18 +150,21 @@ class NTDMr(Replication):
         self._look_again_at(state, bag, state.now + self._t_us, index)
 
     def over(self, state: State, bag: Bag, attempt: Attempt, succeeded: bool) -> None:
+        dear = state.hosts[attempt.host].reliable
         if succeeded:
-            self._results += 1
-            self._turnarounds_us += state.now - attempt.sent_us
+            self._turnarounds[dear][0] += 1
+            self._turnarounds[dear][1] += state.now - attempt.sent_us
+        if dear and attempt.expired and attempt.sent_us >= self._slackened_us:
+            self._slack, self._slackened_us = min(2 * self._slack, MOST_SLACK), state.now
         if self._dear_out:
-            self._dear_out -= state.hosts[attempt.host].reliable
+            self._dear_out -= dear
         if self._dear_out < self._most_dear and self._queues[True]:
             looking.look_now(state, bag)
 
     def settled(self, state: State, bag: Bag, index: int) -> None:
         if bag.tail_us is not None:
-            self._queued.pop(index, None)
-        elif bag.terms.count - bag.done.count < len(state.able):
+            self._unqueue(index)
+        elif self._is_near(state, bag):
             self._look(state, bag)
 
     def sends_again(self, state: State, bag: Bag, index: int, trouble: Trouble) -> bool:
@@ -142,17 +172,30 @@ class NTDMr(Replication):
         where it should not fail: it must end somewhere."""
         if bag.tail_us is None:
             return False
-        if index not in self._queued:
+        dear = self._queued.get(index)
+        if dear is None:
             self._want_surely(state, bag, index)
+        elif self._turns(state, bag, index, dear):
+            self._unqueue(index)
+            self._put(state, bag, index, dear=dear)
+        looking.look_now(state, bag)  # it may go to where it has just ended
         return True
 
     def rang(self, state: State, bag: Bag) -> None:
         while self._due and self._due[0][0] <= state.now:
             _, index = heapq.heappop(self._due)
-            if index not in bag.done and index not in self._queued:
+            if (
+                index not in bag.done
+                and index not in self._queued
+                and self._is_due(state, bag, index)
+            ):
                 self._want(state, bag, index)
         if self._due:
             state.timers.set(self._due[0][0], Alarm.REPLICATE, bag.id)
+
+    def _is_due(self, state: State, bag: Bag, index: int) -> bool:
+        """Where one had failed before T had passed, it was sent again, and is due again later."""
+        return all(one.sent_us + self._t_us <= state.now for one in bag.live.get(index, ()))
 
     def resumed(self, state: State, bag: Bag) -> None:
         """What rang while it was paused was not heard; and one that had ended is not restored."""
@@ -168,6 +211,8 @@ class NTDMr(Replication):
         bag.tail_us, bag.tail_hosts, self._begun = None, 0, False
         wanted = list(self._queued)
         self._queues, self._queued, self._due = {False: deque(), True: deque()}, {}, []
+        self._turned = {}
+        self._dear_queued = 0
         for index, trouble in bag.troubles.items():
             if trouble.tail or trouble.dear:
                 trouble.tail, trouble.dear = 0, False
@@ -180,10 +225,31 @@ class NTDMr(Replication):
 
     # the tail
 
+    def _note_leased(self, state: State, host: Host) -> None:
+        """They are given back as tasks run out, and would always be as few as those."""
+        there = state.able_in[host.pool]
+        if there > self._leased.get(host.pool, 0):
+            self._leased[host.pool] = there
+            self._most_leased = sum(self._leased.values())
+
+    def cheap_hosts(self, state: State, bag: Bag) -> int:
+        """Unreliable hosts that are there for this bag, or were before it wanted fewer."""
+        return sum(
+            max(state.able_in.get(pool.name, 0), self._leased.get(pool.name, 0))
+            for pool in _unreliable(state, bag)
+        )
+
+    def _is_near(self, state: State, bag: Bag) -> bool:
+        """Asked with every task: are all able hosts more, of whatever kind?"""
+        return bag.terms.count - bag.done.count < max(len(state.able), self._most_leased)
+
+    def _has_come(self, state: State, bag: Bag, machines: int) -> bool:
+        return bag.terms.count - bag.done.count < machines
+
     def _look(self, state: State, bag: Bag) -> None:
-        """Has it begun? Seldom: with every task, whether all able hosts are more is asked first."""
-        machines = cheap_hosts(state, bag)
-        if bag.runs and bag.terms.count - bag.done.count < machines:
+        """Has it begun?"""
+        machines = self.cheap_hosts(state, bag)
+        if bag.runs and self._has_come(state, bag, machines):
             bag.tail_us, bag.tail_hosts = state.now, machines
             state.out.append(Remember(bag.row()))
             self._begin(state, bag, machines)
@@ -222,11 +288,36 @@ class NTDMr(Replication):
             self._put(state, bag, index, dear=others.has_reliable_pool(state, bag))
 
     def _put(self, state: State, bag: Bag, index: int, *, dear: bool) -> None:
+        if self._turns(state, bag, index, dear):
+            dear = not dear
+            self._turned[index] = None
         self._queued[index] = dear
+        self._dear_queued += dear
         self._queues[dear].append(index)
         wanting.enter(state, bag)
         fleet.lacks(state, bag)
         looking.look_now(state, bag)
+
+    def _turns(self, state: State, bag: Bag, index: int, dear: bool) -> bool:
+        """Must it go to the other kind of host?"""
+        if _outgrew(state, bag, index, dear):
+            return True
+        may_turn = dear or (self._most_dear > 0 and self._n >= 0)
+        return may_turn and _failed_on_all(state, bag, index, dear)
+
+    def _turn_back(self, state: State, bag: Bag, dear: bool) -> None:
+        """What went to hosts of the other kind, of which none is there any more."""
+        for index in [index for index in self._turned if self._queued[index] is not dear]:
+            if not others.of_kind(state, bag, not dear):
+                self._unqueue(index)
+                self._want_surely(state, bag, index)
+
+    def _unqueue(self, index: int) -> bool:
+        """What is left of it in its queue is passed by."""
+        dear = self._queued.pop(index, None)
+        self._dear_queued -= dear is True
+        self._turned.pop(index, None)
+        return dear is not None
 
     def restore(self, state: State, bag: Bag) -> None:
         self._dear_out = sum(
@@ -236,8 +327,8 @@ class NTDMr(Replication):
             self._begin(state, bag, bag.tail_hosts)
 
 
-def _check(t_s: float, d_s: float, mr: float, turnaround_s: float) -> None:
-    for name, value in (("t_s", t_s), ("mr", mr)):
+def _check(t_s: float, d_s: float, mr: float, turnaround_s: float, patience_s: float) -> None:
+    for name, value in (("t_s", t_s), ("mr", mr), ("patience_s", patience_s)):
         if not 0 <= value < math.inf:
             raise ValueError(f"{name} is {value:g}, but must be 0 or more")
     for name, value in (("d_s", d_s), ("turnaround_s", turnaround_s)):
@@ -245,9 +336,30 @@ def _check(t_s: float, d_s: float, mr: float, turnaround_s: float) -> None:
             raise ValueError(f"{name} is {value:g}, but must be above 0")
 
 
-def cheap_hosts(state: State, bag: Bag) -> int:
-    """Unreliable hosts that are there for this bag."""
-    return sum(state.able_in.get(pool.name, 0) for pool in _unreliable(state, bag))
+def _may_go(state: State, bag: Bag, host: Host, index: int) -> bool:
+    """The policy comes last: what it draws by lot is drawn for this attempt."""
+    if not admission.may_repeat(state, bag, host, index):
+        return False
+    return policies.may_be_wanted(state, bag, host, index)
+
+
+def _outgrew(state: State, bag: Bag, index: int, dear: bool) -> bool:
+    """Hosts of this kind are too small for what its needs have grown to, and of the other not."""
+    trouble = bag.troubles.get(index)
+    if trouble is None or not trouble.needs:
+        return False
+    this, other = (others.of_kind(state, bag, kind, trouble.needs) for kind in (dear, not dear))
+    return other and not this
+
+
+def _failed_on_all(state: State, bag: Bag, index: int, dear: bool) -> bool:
+    """Whose fault it was is open, and only hosts of the other kind are left to show it."""
+    trouble = bag.troubles.get(index)
+    if trouble is None or not trouble.unsettled:
+        return False
+    needs, than = trouble.needs, trouble.failed_on()
+    this, other = (others.of_kind(state, bag, kind, needs, than) for kind in (dear, not dear))
+    return other and not this
 
 
 def _may_be_reliable(state: State, bag: Bag) -> bool:

@@ -7,6 +7,8 @@ so that a restart loses nothing. This one wants nothing beyond what the bag itse
 
 from __future__ import annotations
 
+from tailrace.bag.outcome import Outcome
+from tailrace.knowledge.inquiry import Plan
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.requeue import Group
@@ -36,6 +38,9 @@ class Replication:
 
     def over(self, state: State, bag: Bag, attempt: Attempt, succeeded: bool) -> None:
         """An attempt is out no longer."""
+
+    def ended(self, state: State, bag: Bag, attempt: Attempt, outcome: Outcome) -> None:
+        """The same, and how."""
 
     def settled(self, state: State, bag: Bag, index: int) -> None:
         """A task has its result."""
@@ -81,6 +86,12 @@ class Replication:
 
     def rang(self, state: State, bag: Bag) -> None:
         """A moment it had asked for has come."""
+
+    def planned(self, state: State, bag: Bag, number: int, plan: Plan | None) -> None:
+        """The answer to its inquiry of this number; None: there is none."""
+
+    def plan_due(self, state: State, bag: Bag) -> None:
+        """The moment to ask for another plan has come."""
 
     def resumed(self, state: State, bag: Bag) -> None:
         """The bag was paused, and runs again."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tailrace.policy.ads import Scene
 from tailrace.policy.attributes import Plain
-from tailrace.scheduler import facts, fleet, looking, policies, tails, wanting
+from tailrace.scheduler import admission, facts, fleet, looking, policies, tails, wanting
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.draws import draw
@@ -59,17 +59,18 @@ class ByRequirements(Replication):
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
         """Those that look alike are asked about once."""
         for group in list(self._by_looks.values())[:MOST_LOOKED]:
-            index = self._first_elsewhere(bag, host, group)
+            index = self._first_elsewhere(state, bag, host, group)
             if index is not None and policies.may_be_wanted(state, bag, host, index):
                 return index
         return None
 
-    def _first_elsewhere(self, bag: Bag, host: Host, group: dict[int, None]) -> int | None:
+    def _first_elsewhere(
+        self, state: State, bag: Bag, host: Host, group: dict[int, None]
+    ) -> int | None:
         for index in list(group):
-            out = facts.replicas(bag, index)
-            if not out or index in bag.done:
+            if not facts.has_room(bag, index):
                 self._forget(index)
-            elif all(one.host != host.id for one in out):
+            elif _may_go(state, bag, host, index):
                 return index
         return None
 
@@ -146,3 +147,9 @@ class ByRequirements(Replication):
                 lot = draw(state.seed, bag.id, "replicas", self._lots)
                 tickets.append((-(lot ** len(facts.replicas(bag, index))), index))
         return [index for _, index in sorted(tickets)[:MOST_ASKED]]
+
+
+def _may_go(state: State, bag: Bag, host: Host, index: int) -> bool:
+    """Also where an attempt has expired, none is wanted beside it."""
+    elsewhere = all(one.host != host.id for one in facts.replicas(bag, index))
+    return elsewhere and admission.may_repeat(state, bag, host, index)

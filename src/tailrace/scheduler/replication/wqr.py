@@ -6,7 +6,7 @@ on one host, and never more than `most` at once (da Silva, Cirne, Brasileiro 200
 
 from __future__ import annotations
 
-from tailrace.scheduler import policies
+from tailrace.scheduler import admission, policies
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.replication.replication import Replication
@@ -36,7 +36,9 @@ class WorkQueueWithReplication(Replication):
         for count in range(1, self._most):
             for index in self._by_count.get(count, ()):
                 elsewhere = all(attempt.host != host.id for attempt in bag.live[index])
-                if elsewhere and policies.may_be_wanted(state, bag, host, index):
+                if not elsewhere or not admission.may_repeat(state, bag, host, index):
+                    continue
+                if policies.may_be_wanted(state, bag, host, index):
                     return index
         return None
 

@@ -1,0 +1,216 @@
+"""NTDMr with the parameters that suit what was seen: found when the tail begins, and again later.
+
+Until then the bag notes how its attempts on unreliable hosts fare. When the tail begins it asks
+(`Replan`), and the world computes elsewhere; until it is answered no task is sent beside itself, as
+before. The answer comes as an event like any other, and holds until the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+
+from tailrace.bag.outcome import Outcome
+from tailrace.knowledge.inquiry import Inquiry, Left, Out, Plan, Seen
+from tailrace.pools.terms import Billing, Late, Pool
+from tailrace.scheduler import dispatch, fleet, looking, money
+from tailrace.scheduler.attempt import Attempt
+from tailrace.scheduler.decisions import Remember, Replan
+from tailrace.scheduler.deriving import mypyc_attr
+from tailrace.scheduler.replication.ntdmr import FIRST_RESULTS, SECOND_US, NTDMr
+from tailrace.scheduler.state import Bag, State
+from tailrace.scheduler.timers import Alarm
+
+PREFER = ("product", "makespan", "cost", "budget", "deadline")
+MOST_SEEN = 2000  # of the latest attempts; older ones tell less of what comes
+GONE = (Outcome.LOST, Outcome.PREEMPTED, Outcome.HOST_FAILED)
+RETURNED, FAILED, EXPIRED, OUT = range(4)  # as `knowledge.sendings.Fate`
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Planned(NTDMr):
+    name = "planned"
+
+    def __init__(
+        self, prefer: str = "product", every_s: float = 0.0, mr: float = 0.0,
+        turnaround_s: float = 3600.0, cancel: bool = True, patience_s: float = 0.0,
+    ) -> None:  # fmt: skip
+        """`every_s`: how often a plan is renewed in the tail; 0: with each mean turnaround. `mr`:
+        reliable hosts at most, as a share of the others; 0: as many as the pools lend."""
+        if prefer not in PREFER:
+            raise ValueError(f"prefer is {prefer!r}, but must be one of {', '.join(PREFER)}")
+        if not 0 <= every_s < math.inf:
+            raise ValueError(f"every_s is {every_s:g}, but must be 0 or more")
+        super().__init__(-1, 0.0, 1.0, mr, turnaround_s, cancel, patience_s)
+        self._prefer, self._most_mr = prefer, mr
+        self._every_us = round(every_s * SECOND_US)
+        self._seen: deque[Seen] = deque(maxlen=MOST_SEEN)
+        self._dear_us: deque[int] = deque(maxlen=MOST_SEEN)
+        self._asked = 0  # the inquiry that is not answered yet
+        self._inquiries = 0
+        self._results = 0
+
+    def ended(self, state: State, bag: Bag, attempt: Attempt, outcome: Outcome) -> None:
+        took_us = state.now - attempt.sent_us
+        if state.hosts[attempt.host].reliable:
+            if outcome is Outcome.SUCCEEDED:
+                self._dear_us.append(took_us)
+            return
+        fate = _fate(attempt, outcome, self._usual_us())
+        self._seen.append(Seen(attempt.sent_us - bag.submitted_us, took_us, fate))
+        self._results += outcome is Outcome.SUCCEEDED
+        late = bag.tail_us is not None and bag.plan is None and not self._asked
+        if late and self._results == FIRST_RESULTS:
+            self._ask(state, bag)
+
+    # plans
+
+    def planned(self, state: State, bag: Bag, number: int, plan: Plan | None) -> None:
+        """None: it could not be answered. What was asked before a restart, or before the bag grew,
+        is of no use."""
+        if bag.tail_us is None or number != self._asked:
+            return
+        self._asked = 0
+        if plan is not None:
+            bag.plan = plan
+            state.out.append(Remember(bag.row()))
+            self._follow(state, bag)
+            self._reconsider(state, bag)
+        self._set_alarm(state, bag)
+
+    def resumed(self, state: State, bag: Bag) -> None:
+        """The alarm that rang meanwhile was not heard."""
+        super().resumed(state, bag)
+        self.plan_due(state, bag)
+
+    def plan_due(self, state: State, bag: Bag) -> None:
+        if bag.tail_us is not None and not self._asked:
+            self._ask(state, bag)
+
+    def _begin(self, state: State, bag: Bag, machines: int) -> None:
+        self._follow(state, bag)
+        super()._begin(state, bag, machines)
+        self._follow(state, bag)  # which says how many reliable hosts, too
+        self._ask(state, bag)
+
+    def grew(self, state: State, bag: Bag) -> None:
+        bag.plan, self._asked = None, 0
+        super().grew(state, bag)
+
+    def _follow(self, state: State, bag: Bag) -> None:
+        """The plan; without one, as before the tail: one attempt of a task at a time."""
+        plan, usual_us = bag.plan, self._usual_us()
+        self._n, self._t_us, self._d_us = -1, usual_us, usual_us
+        if plan is not None:
+            self._n, self._t_us, self._d_us, self._mr = plan.n, plan.t_us, plan.d_us, plan.mr
+        self._most_dear = plan.dear if plan is not None else 0
+
+    def _reconsider(self, state: State, bag: Bag) -> None:
+        """What waits is wanted anew, and what is under way is due, as the new plan says."""
+        self._due = []
+        for index in list(self._queued):
+            self._unqueue(index)
+            if dispatch.under_way(bag, index):
+                self._want(state, bag, index)
+            else:
+                self._want_surely(state, bag, index)
+        for index, attempts in bag.live.items():
+            if index not in bag.done and index not in self._queued:
+                last_us = max(attempt.sent_us for attempt in attempts)
+                self._look_again_at(state, bag, max(last_us + self._t_us, state.now), index)
+        fleet.lacks(state, bag)
+        looking.look_now(state, bag)
+
+    def _ask(self, state: State, bag: Bag) -> None:
+        before = 0 if bag.plan is None else bag.plan.number
+        self._inquiries = max(self._inquiries, before) + 1
+        self._asked = self._inquiries
+        state.out.append(Replan(bag.id, self._inquiry(state, bag)))
+
+    def _set_alarm(self, state: State, bag: Bag) -> None:
+        every_us = self._every_us or self._mean_us(False) or self._assumed_us
+        state.timers.set(state.now + max(every_us, SECOND_US), Alarm.PLAN, bag.id)
+
+    # what it asks with
+
+    def _inquiry(self, state: State, bag: Bag) -> Inquiry:
+        left = [n for n in dict.fromkeys((*bag.live, *self._queued)) if n not in bag.done]
+        cheap, dear = self._sides(state, bag)
+        return Inquiry(
+            self._asked, state.now - bag.submitted_us, (bag.tail_us or 0) - bag.submitted_us,
+            self._prefer, state.seed + bag.id,
+            tuple(self._left(bag, index) for index in left),
+            tuple(self._out(state, bag, left)),
+            max(self.cheap_hosts(state, bag), len(bag.live), 1), self._dear_hosts(state, bag, dear),
+            (*self._seen, *self._still_out(state, bag)), tuple(self._dear_us),
+            self._assumed_us, self._usual_us(), _is_late(cheap), not bag.keeps_losers,
+            _billing(cheap), _billing(dear), _money_left(state, bag, (*cheap, *dear)),
+            _time_left(state, bag),
+        )  # fmt: skip
+
+    def _left(self, bag: Bag, index: int) -> Left:
+        trouble = bag.troubles.get(index)
+        return Left(trouble.tail, trouble.dear) if trouble else Left(0, False)
+
+    def _out(self, state: State, bag: Bag, left: list[int]) -> list[Out]:
+        usual_us = self._usual_us()
+        return [
+            Out(place, state.hosts[one.host].reliable, state.now - one.sent_us,
+                one.sent_us + (one.timeout_us or usual_us) - state.now)
+            for place, index in enumerate(left)
+            for one in bag.live.get(index, ())
+            if not one.expired and one.dropping is None
+        ]  # fmt: skip
+
+    def _still_out(self, state: State, bag: Bag) -> list[Seen]:
+        """Those that expired are noted when they end."""
+        return [
+            Seen(one.sent_us - bag.submitted_us, state.now - one.sent_us,
+                 EXPIRED if one.expired and (one.timeout_us or 0) >= self._usual_us() else OUT)
+            for attempts in bag.live.values()
+            for one in attempts
+            if not state.hosts[one.host].reliable
+        ]  # fmt: skip
+
+    def _sides(self, state: State, bag: Bag) -> tuple[list[Pool], list[Pool]]:
+        names = bag.terms.pools or tuple(state.pools)
+        pools = [state.pools[name] for name in names if name in state.pools]
+        return [one for one in pools if not one.reliable], [one for one in pools if one.reliable]
+
+    def _dear_hosts(self, state: State, bag: Bag, dear: list[Pool]) -> int:
+        most = sum(max(pool.max, state.able_in.get(pool.name, 0)) for pool in dear)
+        if self._most_mr:
+            most = min(most, math.ceil(round(self._most_mr * bag.tail_hosts, 9)))
+        return min(most, max(bag.tail_hosts, 1))
+
+
+def _fate(attempt: Attempt, outcome: Outcome, usual_us: int) -> int:
+    """One given up sooner than before the tail might have returned; and what its task did wrong
+    says nothing of the host."""
+    if outcome is Outcome.SUCCEEDED:
+        return RETURNED
+    if attempt.expired or attempt.dropping is Outcome.EXPIRED:
+        return EXPIRED if (attempt.timeout_us or 0) >= usual_us else OUT
+    return FAILED if outcome in GONE and attempt.dropping is None else OUT
+
+
+def _is_late(cheap: list[Pool]) -> bool:
+    return any(pool.late_results is Late.ACCEPT for pool in cheap)
+
+
+def _billing(pools: list[Pool]) -> Billing:
+    """Of the one that lends most: several are taken as one."""
+    return max(pools, key=lambda pool: pool.max).billing if pools else Billing()
+
+
+def _money_left(state: State, bag: Bag, pools: tuple[Pool, ...]) -> int | None:
+    for currency, budget in bag.terms.budget.items():
+        if any(pool.billing.currency == currency for pool in pools if pool.billing.price):
+            return max(budget - money.spent(state, bag, currency), 0)
+    return None
+
+
+def _time_left(state: State, bag: Bag) -> int | None:
+    if bag.terms.deadline_us is None:
+        return None
+    return max(bag.submitted_us + bag.terms.deadline_us - state.now, 0)

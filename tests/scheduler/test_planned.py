@@ -1,0 +1,213 @@
+"""A tail that is planned: what is asked, what is done until it is answered, and after."""
+
+from __future__ import annotations
+
+from tests.scheduler.stage import SECOND, Stage, assigned
+
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Retries, Strategy
+from tailrace.knowledge.inquiry import Forecast, Inquiry, Plan
+from tailrace.knowledge.sendings import Fate
+from tailrace.pools.terms import Late, Pool
+from tailrace.scheduler.decisions import AnyDecision, Assign, Replan
+from tailrace.scheduler.events import Change, PlanReady
+
+CHEAP = Pool("cheap", max=0, reliable=False, late_results=Late.IGNORE)
+DEAR = Pool("dear", max=0)
+FORGIVING = Retries(expired=1000, lost=1000)
+PATIENCE_S = 40
+
+
+def staged(count: int, hosts: int, **options: str | float) -> tuple[Stage, list[Assign]]:
+    stage = Stage(CHEAP, DEAR)
+    strategy = Strategy("planned", {"patience_s": float(PATIENCE_S), **options})
+    stage.submit(count, replication=strategy, trial_us=0, retries=FORGIVING)
+    sent = []
+    for number in range(hosts):
+        stage.host(f"h{number}", pool="cheap")
+        sent += stage.offer(f"h{number}")
+    stage.host("d0", pool="dear")
+    stage.offer("d0")
+    return stage, sent
+
+
+def asked(decisions: list[AnyDecision]) -> Inquiry | None:
+    found = [one.inquiry for one in decisions if isinstance(one, Replan)]
+    assert len(found) < 2
+    return found[0] if found else None
+
+
+def plan(number: int = 1, n: int = 1, t_s: float = 5, d_s: float = 30, dear: int = 1) -> Plan:
+    nothing, mr = Forecast(0, 0, 0), dear / 3
+    t_us, d_us = round(t_s * SECOND), round(d_s * SECOND)
+    return Plan(number, n, t_us, d_us, mr, dear, 0, 2, nothing, nothing, "USD", 1, 1)
+
+
+def in_tail() -> tuple[Stage, list[Assign], Inquiry]:
+    """Three tasks on three hosts, of which one is done after 10 s."""
+    stage, sent = staged(3, 3)
+    stage.now = 10 * SECOND
+    inquiry = asked(stage.succeed(sent[0]))
+    assert inquiry is not None
+    return stage, sent, inquiry
+
+
+def test_nothing_is_asked_before_the_tail() -> None:
+    stage, sent = staged(6, 2)
+    assert asked(stage.succeed(sent[0])) is None
+    assert not [one for one in stage.all if isinstance(one, Replan)]
+
+
+def test_when_the_tail_begins_it_is_asked_with_all_that_was_seen() -> None:
+    _, _, inquiry = in_tail()
+    assert inquiry.number == 1
+    assert inquiry.now_us == inquiry.tail_us == 10 * SECOND
+    assert (inquiry.prefer, inquiry.cheap_hosts, inquiry.dear_hosts) == ("product", 3, 1)
+    assert len(inquiry.left) == 2 and {(one.copies, one.dear) for one in inquiry.left} == {
+        (0, False)
+    }
+    assert sorted((one.task, one.age_us, one.left_us) for one in inquiry.out) == [
+        (0, 10 * SECOND, 30 * SECOND), (1, 10 * SECOND, 30 * SECOND)
+    ]  # fmt: skip
+    fates = sorted((one.fate, one.took_us) for one in inquiry.seen)
+    assert fates == [(Fate.RETURNED, 10 * SECOND), (Fate.OUT, 10 * SECOND), (Fate.OUT, 10 * SECOND)]
+    assert inquiry.late is False and inquiry.patience_us == PATIENCE_S * SECOND
+
+
+def test_until_it_is_answered_no_task_is_sent_beside_itself() -> None:
+    stage, _, _ = in_tail()
+    assert stage.offer("h0") == [] and stage.offer("d0") == []
+    stage.wait(20)
+    assert stage.offer("h0") == [] and stage.offer("d0") == []
+
+
+def test_the_answer_is_followed() -> None:
+    """One copy 5 s after the last sending, which has passed; 5 s later a reliable host."""
+    stage, _, _ = in_tail()
+    stage.offer("h0")
+    stage.tell(PlanReady(1, 1, plan()))
+    copies = assigned(stage.wait(0))
+    assert [(one.host, one.timeout_us) for one in copies] == [("h0", 30 * SECOND)]
+    stage.offer("d0")
+    dear = assigned(stage.wait(5))
+    assert [(one.host, one.index) for one in dear] == [("d0", copies[0].index)]
+    assert "plan 1: up to 1 attempt" in stage.explain("bag 1")
+
+
+def test_an_answer_to_another_question_is_not_followed() -> None:
+    stage, _, _ = in_tail()
+    stage.offer("h0")
+    assert assigned(stage.tell(PlanReady(1, 7, plan(7)))) == []
+    assert assigned(stage.tell(PlanReady(9, 1, plan()))) == []
+
+
+def test_without_an_answer_it_goes_on_as_before_and_asks_again() -> None:
+    stage, sent, _ = in_tail()
+    stage.offer("h0")
+    stage.tell(PlanReady(1, 1, None, "too few results"))
+    assert asked(stage.last) is None
+    later = stage.wait(3600)
+    inquiry = asked(later)
+    assert inquiry is not None and inquiry.number == 2
+    again = assigned([one for one in stage.all if isinstance(one, Assign)])
+    assert {one.index for one in again[3:]} <= {one.index for one in sent[1:]}
+
+
+def test_a_plan_is_renewed_and_the_new_one_holds() -> None:
+    stage, sent = staged(3, 3, every_s=7.0)
+    stage.now = 10 * SECOND
+    stage.succeed(sent[0])
+    stage.offer("h0")
+    stage.tell(PlanReady(1, 1, plan(t_s=1000, d_s=2000)))
+    assert asked(stage.wait(6)) is None
+    inquiry = asked(stage.wait(1))
+    assert inquiry is not None and inquiry.number == 2
+    stage.tell(PlanReady(1, 2, plan(2)))
+    copies = assigned(stage.wait(0))
+    assert [one.host for one in copies] == ["h0"]
+
+
+def test_a_plan_outlives_a_restart() -> None:
+    stage, _, _ = in_tail()
+    stage.tell(PlanReady(1, 1, plan()))
+    stage.restart()
+    assert stage.tables.bags[1].plan == plan()
+    assert asked(stage.last) is not None, "what was seen since tells more"
+    stage.back("h0", "h1", "h2", "d0")
+    stage.offer("h0")
+    copies = assigned(stage.wait(0))
+    assert [one.timeout_us for one in copies] == [30 * SECOND]
+
+
+def test_a_bag_that_grows_is_planned_anew() -> None:
+    stage, _, _ = in_tail()
+    stage.tell(PlanReady(1, 1, plan()))
+    stage.grow(1, 10)
+    sent = stage.offer("h0")
+    assert [one.timeout_us for one in sent] == [PATIENCE_S * SECOND]
+    assert stage.tables.bags[1].plan is None
+
+
+def test_what_failed_and_what_expired_are_told_apart() -> None:
+    """One host falls silent at once; another gives no answer until its time-out."""
+    stage, sent = staged(4, 3)
+    stage.silent("h1")
+    stage.succeed(sent[2])
+    stage.wait(PATIENCE_S)
+    again = stage.offer("h2")
+    stage.end(sent[0], Outcome.CANCELLED)
+    again += stage.offer("h0")
+    stage.now += SECOND
+    inquiry = next(found for one in again if (found := asked(stage.succeed(one))))
+    seen = {(one.fate, one.took_us) for one in inquiry.seen}
+    assert {(Fate.FAILED, 0), (Fate.EXPIRED, PATIENCE_S * SECOND)} <= seen
+
+
+def test_what_waits_under_one_plan_is_wanted_anew_under_the_next() -> None:
+    """For a reliable host, of which the next plan has none; then the cheap ones must do."""
+    stage, _, _ = in_tail()
+    stage.tell(PlanReady(1, 1, plan(n=0, t_s=0)))
+    stage.wait(0)
+    inquiry = asked(stage.wait(3600))
+    assert inquiry is not None
+    stage.tell(PlanReady(1, 2, plan(2, n=-1, t_s=1, d_s=30, dear=0)))
+    stage.offer("h0")
+    stage.silent("h1")
+    stage.silent("h2")
+    stage.wait(0)
+    again = [one for one in stage.all if isinstance(one, Assign)][3:]
+    assert "h0" in [one.host for one in again]
+
+
+def test_a_bag_with_too_few_results_asks_again_when_there_are_enough() -> None:
+    stage, sent = staged(9, 12)
+    assert asked(stage.succeed(sent[0])) is not None
+    stage.tell(PlanReady(1, 1, None, "too few"))
+    found = []
+    for one in sent[1:5]:
+        stage.now += SECOND
+        found.append(asked(stage.succeed(one)))
+    assert found[:3] == [None] * 3 and found[3] is not None and found[3].number == 2
+
+
+def test_a_pause_does_not_end_planning() -> None:
+    stage, sent = staged(3, 3, every_s=7.0)
+    stage.now = 10 * SECOND
+    stage.succeed(sent[0])
+    stage.tell(PlanReady(1, 1, plan(t_s=1000, d_s=2000)))
+    stage.change(1, Change.PAUSE)
+    stage.wait(20)
+    stage.change(1, Change.RESUME)
+    assert asked(stage.last) is not None
+
+
+def test_a_time_out_shorter_than_usual_tells_nothing_of_the_host() -> None:
+    stage, _, _ = in_tail()
+    stage.offer("h0")
+    stage.tell(PlanReady(1, 1, plan(t_s=5, d_s=8)))
+    (copy,) = assigned(stage.wait(0))
+    stage.wait(8)
+    stage.end(copy, Outcome.CANCELLED)
+    inquiry = asked(stage.wait(3600))
+    assert inquiry is not None
+    assert (Fate.OUT, 8 * SECOND) in {(one.fate, one.took_us) for one in inquiry.seen}
