@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from importlib import resources
 from pathlib import Path
 
 from tailrace.quantities import show_size
 from tailrace.report import poolwork, words
+from tailrace.report.document import document
 from tailrace.report.failures import FailureGroup
 from tailrace.report.figures import Figure, figures
 from tailrace.report.headline import Headline
 from tailrace.report.html import Html, html, join, table, tag
+from tailrace.report.plans import plans
 from tailrace.report.poolwork import PoolWork
 from tailrace.report.record import LeaseRecord, Record
 from tailrace.report.summary import HostSummary, Spread, Summary, summarise_timeline
@@ -44,6 +45,7 @@ def page(record: Record) -> str:
             _numbers(record, summary),
             _failures(summary),
             join(_figure(figure) for figure in figures(timeline)),
+            plans(record, summary.cost),
             _times(summary),
             _pools(timeline),
             _hosts(record, summary),
@@ -52,14 +54,7 @@ def page(record: Record) -> str:
             _data(record),
         ]
     )
-    css = Html(resources.files("tailrace.report").joinpath("page.css").read_text("utf-8"))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"{tag('title', record.name or 'bag', ' – tailrace report')}\n{tag('style', css)}\n"
-        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
+    return document(f"{record.name or 'bag'} – tailrace report", body)
 
 
 def headline(record: Record) -> str:

@@ -43,10 +43,11 @@ def pool_work(
     stays: Iterable[Stay],
     leases: Sequence[LeaseRecord],
     attempts: Sequence[AttemptRecord],
+    sent: Sequence[AttemptRecord] | None = None,
     begins_us: int = 0,
 ) -> PoolWork:
-    """`leases` and `attempts`: of this pool; of the latter, all that were sent since `begins_us`,
-    in that order."""
+    """`leases` and `attempts`: of this pool. `sent` are all attempts there, where those that are
+    told are fewer: all since `begins_us`, in that order."""
     steps = _steps(stays)
     finished = [one for one in attempts if one.accepted and one.outcome == Outcome.SUCCEEDED]
     last = sorted(finished, key=lambda one: one.ended_us or 0)[-LAST:]
@@ -54,7 +55,7 @@ def pool_work(
         pool,
         steps,
         max((count for _, count in steps), default=0),
-        _first_task_us(leases, attempts, begins_us),
+        _first_task_us(leases, attempts if sent is None else sent, begins_us),
         _failures(leases, attempts),
         len(finished),
         round(fmean(one.run_us or 0 for one in last)) if last else None,

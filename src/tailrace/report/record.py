@@ -76,6 +76,20 @@ class LeaseRecord(msgspec.Struct, frozen=True, kw_only=True):
     price: str = ""
 
 
+class PlanRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What the tail of a bag was planned to come to, from then on."""
+
+    at_us: int
+    strategy: str
+    left: int  # tasks without a result
+    #: Mean, and between which nine of ten such bags lie.
+    lasts_us: tuple[int, int, int]
+    costs_micro: tuple[int, int, int]
+    currency: str = ""
+    #: Until then.
+    spent_micro: int = 0
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """All a report says about one bag, at the moment ``now_us``."""
 
@@ -109,6 +123,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     strategies: str = ""
     #: One line for each time a host was excluded: which, how long, why.
     excluded: list[str] = msgspec.field(default_factory=list)
+    plans: list[PlanRecord] = msgspec.field(default_factory=list)
 
 
 class Which(StrEnum):

@@ -1,0 +1,1 @@
+"""What `tailrace plan` asks for, and how it shows what it found."""

@@ -1,0 +1,152 @@
+"""The answer to a bag in its tail: its strategies are estimated from how it stands, and the one
+that its owner prefers is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tailrace.errors import BadInput, Infeasible
+from tailrace.knowledge.characterisation import Characterisation, Online, characterise
+from tailrace.knowledge.inquiry import Forecast, Inquiry, Plan, Seen
+from tailrace.knowledge.sendings import Fate, Sending, Sendings, gathered
+from tailrace.planning import decision, grids
+from tailrace.planning.estimate import Spread, sample
+from tailrace.planning.frontier import Frontier, Point, frontier
+from tailrace.planning.kernel.model import NOBODY, Standing
+from tailrace.planning.setting import Floats, Hosts, Setting
+from tailrace.planning.strategy import Strategy
+from tailrace.pools.terms import Billing
+
+SECOND_US = 1_000_000
+REPETITIONS = 100
+ENOUGH = 5  # results, before which nothing is planned by them
+CENTS = 1e-4  # of a micro-unit
+NEAR_S = 1e-6
+
+
+def answer(asked: Inquiry) -> Plan:
+    """BadInput: too little is known."""
+    _check_currencies(asked)
+    known = _known(asked)
+    t_ur_s = known.turnaround.mean_s
+    setting = _setting(asked, known)
+    grid = _possible(setting, _grid(asked, t_ur_s, float(setting.cheap.turnarounds[0])))
+    standing = _standing(asked)
+    samples = sample(setting, grid, REPETITIONS, asked.seed, standing=standing, endless=True)
+    found = frontier(samples)
+    return _plan(asked, found, _chosen(asked, found))
+
+
+def _check_currencies(asked: Inquiry) -> None:
+    cheap, dear = asked.cheap, asked.dear
+    if cheap.price and dear.price and cheap.currency != dear.currency:
+        raise BadInput(f"{cheap.currency} and {dear.currency} do not add up: nothing is planned")
+
+
+def _known(asked: Inquiry) -> Characterisation:
+    sendings = _sendings(asked.seen)
+    if sendings.returned < ENOUGH:
+        raise BadInput(f"{sendings.returned} results are too few to plan by; it takes {ENOUGH}")
+    moment = Online(asked.now_us / SECOND_US, max(asked.patience_us / SECOND_US, NEAR_S))
+    return characterise(sendings, moment, tail_s=asked.tail_us / SECOND_US)
+
+
+def _sendings(seen: Sequence[Seen]) -> Sendings:
+    return gathered(
+        Sending("", one.sent_us / SECOND_US, one.took_us / SECOND_US, Fate(one.fate))
+        for one in seen
+    )
+
+
+def _setting(asked: Inquiry, known: Characterisation) -> Setting:
+    cheap = _hosts(asked.cheap_hosts, known.turnaround.points(), asked.cheap)
+    dear = _hosts(asked.dear_hosts, _dear_times(asked, known), asked.dear)
+    return Setting(
+        tasks=len(asked.left),
+        cheap=cheap,
+        dear=dear if asked.dear_hosts else None,
+        patience_s=asked.patience_us / SECOND_US,
+        returned_from=np.zeros(1),
+        returned=np.array([known.reliability.next]),
+        failures=known.failures_s,
+        retry_first=True,
+        late=asked.late,
+        cancel=asked.cancel,
+    )
+
+
+def _dear_times(asked: Inquiry, known: Characterisation) -> Floats:
+    """Before enough were seen, as long as on the others."""
+    if len(asked.dear_us) >= ENOUGH:
+        return np.array(asked.dear_us) / SECOND_US
+    return np.array([known.turnaround.mean_s])
+
+
+def _hosts(hosts: int, times: Floats, billing: Billing) -> Hosts:
+    cents_per_s = float(billing.per_second()) * CENTS
+    by_lease, seconds = billing.by_lease, np.maximum(times, NEAR_S)
+    bills = [billing.cost(round(one * SECOND_US)) for one in seconds.tolist()]
+    return Hosts(
+        hosts, seconds,
+        per_result=0.0 if by_lease else float(np.mean(bills)) * CENTS,
+        per_lease_s=cents_per_s if by_lease else 0.0,
+        unit_s=billing.unit_us / SECOND_US if by_lease else 0.0,
+    )  # fmt: skip
+
+
+def _grid(asked: Inquiry, t_ur_s: float, shortest_s: float) -> list[Strategy]:
+    """The paper's, without what gives up before anything could return; and what needs no reliable
+    host."""
+    ratio = asked.dear_hosts / asked.cheap_hosts
+    found = [one for one in grids.paper(t_ur_s, ratio) if one.d_s > shortest_s]
+    return [*found, *(one for one in grids.endless(5, t_ur_s) if one.d_s > shortest_s)]
+
+
+def _possible(setting: Setting, grid: Sequence[Strategy]) -> list[Strategy]:
+    found = [one for one in grid if not setting.is_endless(one)]
+    if not found:
+        raise BadInput("hardly any attempt returns: nothing can be planned")
+    return found
+
+
+def _standing(asked: Inquiry) -> Standing:
+    tasks = [(one.copies, one.dear) for one in asked.left]
+    out = [
+        (one.task, one.dear, one.age_us / SECOND_US, max(one.left_us, 0) / SECOND_US)
+        for one in asked.out
+    ]
+    return Standing(np.array(tasks, np.int64), np.array(out, np.float64).reshape(-1, 4))
+
+
+def _chosen(asked: Inquiry, found: Frontier) -> Point:
+    """A wish that nobody can meet is met as nearly as can be: the bag runs already."""
+    try:
+        if asked.prefer == "budget" and asked.budget is not None:
+            cents = asked.budget * CENTS / len(asked.left)
+            return decision.within_budget(found, cents)
+        if asked.prefer == "deadline" and asked.deadline_us is not None:
+            return decision.within_deadline(found, asked.deadline_us / SECOND_US)
+    except Infeasible:
+        return decision.prefer(found, "cost" if asked.prefer == "budget" else "makespan")
+    name = asked.prefer if asked.prefer in decision.UTILITIES else decision.Prefer.PRODUCT
+    return decision.prefer(found, name)
+
+
+def _plan(asked: Inquiry, found: Frontier, point: Point) -> Plan:
+    one, tasks = point.strategy, len(asked.left)
+    return Plan(
+        asked.number, NOBODY if one.n is None else one.n,
+        round(one.t_s * SECOND_US), max(round(one.d_s * SECOND_US), 1), one.mr,
+        0 if one.n is None else one.dear_hosts(asked.cheap_hosts),
+        asked.now_us, tasks,
+        _forecast(point.estimate.makespan, SECOND_US),
+        _forecast(point.estimate.cost_per_task, tasks / CENTS),
+        asked.dear.currency if asked.dear.price else asked.cheap.currency,
+        len(found.points), len(found.efficient()),
+    )  # fmt: skip
+
+
+def _forecast(spread: Spread, unit: float) -> Forecast:
+    return Forecast(*(round(value * unit) for value in (spread.mean, spread.p05, spread.p95)))
