@@ -61,6 +61,9 @@ echo '{"score": '"$2"'}'
 """
 
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 class Answer(NamedTuple):
     code: int
     out: str
@@ -114,6 +117,7 @@ def ask(folder: Path, *words: str, **env: str) -> Answer:
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     err = io.StringIO()
     before, argv, environment = Path.cwd(), sys.argv, dict(os.environ)
+    heard = {number: signal.getsignal(number) for number in ENDING}
     os.environ.clear()
     os.environ.update(clean_environment(env))
     os.chdir(folder)
@@ -130,6 +134,8 @@ def ask(folder: Path, *words: str, **env: str) -> Answer:
         sys.argv = argv
         os.environ.clear()
         os.environ.update(environment)
+        for number, handler in heard.items():  # who ignores them has children that do, too
+            signal.signal(number, handler)
     buffer = out.buffer
     assert isinstance(buffer, io.BytesIO)
     return Answer(int(end.value.code or 0), buffer.getvalue().decode(), err.getvalue())

@@ -100,9 +100,18 @@ def test_hints_after_submit_lead_to_its_server_past_a_run_that_is_nearer(tmp_pat
         assert len(ask(here, *typed(told.out, "results"), "--json", **config).json) == 3
         _, bag, *there = typed(told.out, "follow")
         assert ask(here, "cancel", bag, "--yes", *there, **config).out.count("echo) is cancelled")
+        for short, shape in (("-q", r"\d+\n"), ("--json", r"\{.*\}\n")):  # read by a script
+            told = ask(here, "submit", short, "--", "echo", ":::", "4", **config)
+            assert re.fullmatch(shape, told.out), told.out
+            assert "its commands need `--server " in told.err
+            words = shlex.split(told.err.partition("`")[2].partition("`")[0])
+            number = re.findall(r"\d+", told.out)[0]
+            assert len(ask(here, "results", number, *words, "--json", **config).json) == 1
+        assert ask(here, "submit", "-q", "--server", "ada.join", "--", "true", ":::", "4").err == ""
         (here / ".tailrace").rename(tmp_path / "away")
-        told = ask(here, "submit", "--", "echo", ":::", "4", **config)
-        assert hinted(told.out, "results") == "tailrace results 2"
+        told = ask(here, "submit", "--", "echo", ":::", "5", **config)
+        assert hinted(told.out, "results") == "tailrace results 5"
+        assert ask(here, "submit", "-q", "--", "echo", ":::", "6", **config).err == ""
 
 
 def test_a_bag_is_named_where_there_are_several(tmp_path: Path) -> None:

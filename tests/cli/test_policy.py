@@ -37,7 +37,8 @@ WORDS = {
         "max_running", "2 at a time", "JobRequirements = BOT.JobsRunning < 2  // max_running = 2"
     ),
     "tasks_per_host = 4": (
-        "policy", "tasks per host 4", "Concurrency = 4  // tasks_per_host = 4"
+        "policy", "tasks per host 4",
+        "JobRequirements = Host.RunningOfBot < 4  // tasks_per_host = 4",
     ),
     'pools = ["local"]': (
         "pools", "local", 'JobRequirements = Host.Pool =?= "local"  // pools = ["local"]'

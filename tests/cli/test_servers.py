@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import configparser
 import json
+import os
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -142,6 +145,18 @@ def test_the_unit_starts_the_same_server(tmp_path: Path) -> None:
     assert not (folder / ".tailrace").exists()
 
 
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="it needs systemd")
+def test_systemd_takes_the_unit(tmp_path: Path) -> None:
+    folder = tmp_path / "50% of $HOME"
+    folder.mkdir()
+    unit = tmp_path / "tailrace.service"
+    unit.write_text(ask(folder, "serve", "--systemd", "--address", "0.0.0.0", "--tls", "own").out)
+    words = ["systemd-analyze", "verify", "--user", str(unit)]
+    env = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_tokens_are_made_and_listed_without_a_server(tmp_path: Path) -> None:
     folder = str(tmp_path / "runs")
     made = ask(tmp_path, "tokens", "--folder", folder, "add", "lab", "--pool", "--write", "lab")
@@ -192,3 +207,12 @@ def test_a_backup_is_the_whole_store_as_one_file(live: Live) -> None:
     assert again.code == 2 and "is there already" in again.err
     (copy,) = ask(live.folder / "copies", "status", "--json").json["bags"]
     assert (copy["count"], copy["succeeded"], copy["state"]) == (5, 3, "interrupted")
+
+
+def test_what_to_type_next_is_of_a_server_where_there_is_one(live: Live) -> None:
+    told = ask(live.folder, "tokens", "add", "more", "--pool", "--write", "more.join")
+    assert "A machine that has this file joins by this line:" in told.out
+    ada = ask(live.folder, "tokens", "add", "ada", "--user", "--write", "ada.join")
+    assert ada.code == 0, ada.err
+    told = ask(live.folder, "status", "--server", "ada.join")
+    assert told.out == "There is no bag here yet. Hand one in with `tailrace submit`.\n"

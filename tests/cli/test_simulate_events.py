@@ -31,6 +31,7 @@ arrivals = { process = "poisson", every = "1m" }
 speed = { law = "uniform", from = 1, to = 2 }
 spread = { law = "lognormal", median = 1, sigma = 0.1 }
 noise = { law = "lognormal", median = 1, sigma = 0.1 }
+luck = { law = "lognormal", median = 1, sigma = 0.1 }
 up = { law = "exponential", mean = "2h" }
 down = { law = "exponential", mean = "10m" }
 owner_away = { law = "exponential", mean = "5h" }

@@ -61,7 +61,8 @@ def test_a_copy_without_files_has_all_results_and_no_blobs(tmp_path: Path) -> No
         assert ask(tmp_path, "submit", "-q").code == 0
         assert ask(tmp_path, "watch", "-q").code == 0
         assert ask(tmp_path, "backup", "copy").code == 0
-    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == ["store.db", "tls"]
+    there = sorted(path.name for path in (tmp_path / "copy").iterdir())
+    assert there == ["secrets", "store.db", "tls"]
     (tmp_path / "copy").rename(tmp_path / "results/.tailrace")
     (row,) = ask(tmp_path / "results", "results", "--json").json
     assert row["outcome"] == "succeeded"

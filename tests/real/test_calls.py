@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from unittest.mock import patch
 
 import msgspec
 import pytest
 from tests.cli.conftest import ask
-from tests.real.served import serving, worker
+from tests.real.served import serving, wait_for, worker
 
 import tailrace
 from tailrace.cli import place
 from tailrace.errors import BadInput, ServerError
+from tailrace.python import elsewhere
 from tailrace.server.people.principals import Kind, Principal
 from tailrace.server.people.secretfile import keep
 from tailrace.server.records import reading
@@ -72,6 +74,29 @@ def test_machines_that_joined_make_calls_if_their_token_is_trusted(
         assert status == 200
         facts = [one["host"] for one in hosts]
         assert all(host.get("booked", 0) == 0 for host in facts), facts
+
+
+def test_calls_that_wait_for_a_machine_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who sees nothing happen cannot know that no machine there is trusted, or that none came."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(elsewhere, "HEED_S", 0.5)
+    with serving(tmp_path) as server:
+        ada, theirs = server.token("ada", "user"), server.token("theirs", "pool")
+        lab = server.token("lab", "pool", "--trusted")
+        monkeypatch.setenv("TAILRACE_TOKEN", ada.token)
+        with worker(tmp_path / "theirs", TAILRACE_JOIN=theirs.text()):
+            wait_for(lambda: server.ask(ada, "GET", "/api/v1/hosts")[1])
+            with tailrace.Executor(server=ada.url) as executor:
+                waits = executor.submit(abs, -1)
+                wait_for(lambda: caplog.messages)
+                with worker(tmp_path / "lab", TAILRACE_JOIN=lab.text()):
+                    assert waits.result(timeout=60) == 1
+                    assert executor.submit(time.sleep, 1.5).result(timeout=60) is None
+    (told,) = caplog.messages
+    assert told.startswith("calls of bag 1 wait for a machine")
+    assert "its pool theirs is not among the bag's (lab)" in told
 
 
 def _unpickled_when_read(folder: Path) -> list[bool]:

@@ -18,7 +18,9 @@ import pytest
 from tests.cli.conftest import ask
 from tests.real.served import Server, serving, wait_for
 
+from tailrace.server.serving import Serving
 from tailrace.server.web import turnstile
+from tailrace.server.web.door import Door
 from tailrace.server.web.turnstile import FIRST, Full, Turnstile
 from tailrace.worker.joining import Join
 
@@ -142,6 +144,83 @@ async def _alone(caller: Caller) -> None:
     await caller.connect()
     caller.work([])
     await caller.answered([])
+
+
+def test_who_is_refused_by_his_head_keeps_his_connection_and_strangers_learn_nothing(
+    tmp_path: Path,
+) -> None:
+    async def go() -> None:
+        async with Serving(tmp_path / "runs", (), Door()) as server:
+            lab = Join("http://x", json.loads((tmp_path / "runs/server.json").read_text())["token"])
+            refused = [lab, lab._replace(token="wrong")]
+            _, port = server._sock.getsockname()
+            callers = [Caller(f"host{n}", join._replace(url=f"http://127.0.0.1:{port}"))
+                       for n, join in enumerate(refused)]  # fmt: skip
+            for caller in callers:  # and it is the first word of each
+                line = await asyncio.open_connection("127.0.0.1", port)
+                caller._reader, caller._writer = line
+            server.world.turnstile.room = 0
+            for caller in callers:
+                caller.work([])
+            status, headers, reply = await callers[0]._heard()
+            assert (status, reply) == (503, {"error": turnstile.FULL})
+            assert int(headers["retry-after"]) == 1 and "connection" not in headers
+            assert (await callers[1]._heard())[0] == 401
+            callers[0].work([{"attempt": 1, "stdout": "x" * 1_000_000}])
+            assert (await callers[0]._heard())[0] == 503
+            assert server.world.turnstile.refused == 2 and not server.world.turnstile.bytes
+            server.world.turnstile.room = FIRST
+            callers[0].work([])
+            assert await callers[0].answered([])
+            for caller in callers:
+                caller._writer.close()
+
+    asyncio.run(go())
+
+
+def test_heads_that_are_read_together_are_no_more_than_there_is_room_for(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with Serving(tmp_path / "runs", (), Door()) as server:
+            told = json.loads((tmp_path / "runs/server.json").read_text())
+            join = Join(server.address, told["token"])
+            callers = [Caller(f"host{n}", join) for n in range(20)]
+            for caller in callers:
+                await caller.connect()
+            server.world.turnstile.room = 5
+            for caller in callers:  # sent at once, before the server, of this loop, reads one
+                caller.work([])
+            heard = [await caller._heard() for caller in callers]
+            assert sorted(status for status, _, _ in heard) == [200] * 5 + [503] * 15
+            last = [visitor.cycle.scope["path"] for visitor in server._http.porches[0]._visitors]
+            assert last.count("/healthz") == 15  # nothing was begun for those refused
+            for caller in callers:
+                caller._writer.close()
+
+    asyncio.run(go())
+
+
+def test_strangers_take_no_room_from_workers(tmp_path: Path) -> None:
+    """Heads without a token of ours, read just before that of a worker."""
+
+    async def go() -> None:
+        async with Serving(tmp_path / "runs", (), Door()) as server:
+            told = json.loads((tmp_path / "runs/server.json").read_text())
+            join = Join(server.address, told["token"])
+            strangers = [Caller(f"s{n}", join._replace(token="wrong")) for n in range(20)]
+            worker = Caller("host", join)
+            _, port = server._sock.getsockname()
+            for caller in (*strangers, worker):
+                caller._reader, caller._writer = await asyncio.open_connection("127.0.0.1", port)
+            server.world.turnstile.room = 5
+            for caller in (*strangers, worker):
+                caller.work([])
+            assert (await worker._heard())[0] == 200
+            assert {(await caller._heard())[0] for caller in strangers} == {401}
+            assert server.world.turnstile.refused == 0
+            for caller in (*strangers, worker):
+                caller._writer.close()
+
+    asyncio.run(go())
 
 
 def test_there_is_room_for_as_many_as_a_cycle_can_see_to() -> None:

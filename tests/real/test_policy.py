@@ -38,12 +38,12 @@ def test_an_owner_alone_sets_his_policy_and_a_restart_keeps_it(tmp_path: Path) -
         assert wrong.code == 2 and "bag.toml:8: JobRequirements, column 1" in wrong.err
         told = ask(tmp_path, "policy", "show", "1", "--server", ada)
         assert told.out == (
-            "JobRequirements = Host.Speed > 0\nRank = 2  // priority = 2\n"
-            "Concurrency = 4  // tasks_per_host = 4\n"
+            "JobRequirements =\n    (Host.RunningOfBot < 4) &&  // tasks_per_host = 4\n"
+            "    (Host.Speed > 0)\nRank = 2  // priority = 2\n"
         )
         for words in (["show", "1"], ["set", "1", "priority=99"]):
             assert ask(tmp_path, "policy", *words, "--server", bob).code == 2
-        words = ["priority=7", "Deadline=Concurrency * 60", "--unset", "JobRequirements"]
+        words = ["priority=7", "Deadline=Host.NumCpus * 60", "--unset", "JobRequirements"]
         told = ask(tmp_path, "policy", "set", "1", *words, "--server", ada)
         assert told.code == 0 and "No server runs" not in told.out, told.err
         wrong = ask(tmp_path, "policy", "set", "1", "Deadline=-1", "--server", ada)
@@ -52,6 +52,6 @@ def test_an_owner_alone_sets_his_policy_and_a_restart_keeps_it(tmp_path: Path) -
     with serving(tmp_path) as server:
         shown = ask(tmp_path, "policy", "show", "1").out
         assert shown == (
-            "Rank = 7  // priority = 7\nConcurrency = 4  // tasks_per_host = 4\n"
-            "Deadline = Concurrency * 60\n"
+            "JobRequirements = Host.RunningOfBot < 4  // tasks_per_host = 4\n"
+            "Rank = 7  // priority = 7\nDeadline = Host.NumCpus * 60\n"
         )

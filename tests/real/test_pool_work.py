@@ -92,3 +92,23 @@ def test_machines_that_come_by_themselves_are_a_pool_too(tmp_path: Path) -> None
         (work,) = server.ask(ada, "GET", "/api/v1/pools")[1]
         assert (work["pool"], work["most"], work["finished"]) == ("lab", 1, 0)
         assert (work["first_task_us"], work["dedicated_cores"]) == (None, None)
+
+
+def test_a_user_is_told_of_machines_and_of_his_own_work_alone(tmp_path: Path) -> None:
+    """What others have there, how long it takes and how it fails, is theirs."""
+    (tmp_path / "jobs").write_text("sleep 0.1\nsleep 0.1\nfalse\n")
+    with serving(tmp_path) as server:
+        lab, boss = server.token("lab", "pool"), server.token("boss", "admin")
+        ada, bob = server.token("ada", "user"), server.token("bob", "user")
+        tailrace(tmp_path, "submit", "--commands", "jobs", TAILRACE_SERVER=ada.text())
+        with worker(tmp_path / "far", TAILRACE_JOIN=lab.text()):
+            tailrace(tmp_path, "watch", "-q", TAILRACE_SERVER=ada.text(), code=1)
+
+        def pools(who: Any) -> dict[str, Any]:
+            (work,) = server.ask(who, "GET", "/api/v1/pools")[1]
+            return dict(work)
+
+        of_all, hers, his = pools(boss), pools(ada), pools(bob)
+    assert hers == of_all and hers["finished"] == 2 and hers["failures"]
+    theirs = {"finished": 0, "failures": {}, "mean_run_us": None, "dedicated_cores": None}
+    assert his == {**of_all, **theirs}

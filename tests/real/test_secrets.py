@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
+import sqlite3
 from pathlib import Path
 
 from tests.real.conftest import Folder, kill
@@ -111,3 +113,14 @@ def test_a_server_hands_them_to_its_workers_also_after_it_was_started_anew(tmp_p
         said = tailrace(home, "logs", "1/1", "--server", "join").stdout
         assert "2 ***" in said and SUM in said
         assert leaks(lab, home, machine) == []
+
+
+def test_a_secret_that_the_command_names_leaves_no_hash_in_the_store(folder: Folder) -> None:
+    """Other variables of the shell do, so that `run` sees when they have changed."""
+    folder.write("bag.toml", 'command = \'echo "$API_KEY $PLACE"\'\nsecrets = ["API_KEY"]\n')
+    for words in (("run", "--quiet"), ("run", "--detach", "--again", "--quiet")):
+        assert folder.tailrace(*words, API_KEY=VALUE, PLACE="Oslo").returncode == 0
+    with sqlite3.connect(folder.path / ".tailrace/store.db") as store:
+        kept = [json.loads(row[0]) for row in store.execute("SELECT programs FROM bags")]
+    assert [list(one) for one in kept] == [["$PLACE"]] * 2
+    assert folder.tailrace("watch", "--quiet").returncode == 0

@@ -44,9 +44,9 @@ def test_a_bag_brings_its_policy_along(server: Spoken) -> None:
     assert told["text"].splitlines() == [
         "JobRequirements =",
         "    (BOT.JobsRunning < 3) &&  // max_running = 3",
+        "    (Host.RunningOfBot < 4) &&  // tasks_per_host = 4",
         '    (Host.Pool =?= "lab")  // pools = ["lab"]',
         "Rank = Host.Speed",
-        "Concurrency = 4  // tasks_per_host = 4",
         "Deadline = 9  // timeout = 9s",
         'GridPolicy = Pool.Name =?= "lab"  // pools = ["lab"]',
     ]

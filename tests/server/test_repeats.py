@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import socket
 import sqlite3
 import threading
@@ -45,6 +47,29 @@ def test_a_key_makes_one_bag_and_its_caller_alone_knows_it(
     with spoken(tmp_path, store) as server:  # it is in the store
         again = server.call("POST", BAGS, {"spec": {**SPEC}}, ada, idempotency_key="k1")
         assert again == (200, first)
+
+
+def _hashes(server: Spoken) -> list[str]:
+    found = server.world.store.link.execute("SELECT hash FROM submissions ORDER BY bag").fetchall()
+    return [str(row[0]) for row in found]
+
+
+def test_what_is_kept_of_a_call_cannot_be_tried_out_on_a_secret(tmp_path: Path) -> None:
+    """Who gets the store and knows all but the secret would try values until the hash is right."""
+    body = {"spec": {**SPEC, "secrets": ["API_KEY"]}, "secrets": {"API_KEY": "open sesame"}}
+    kept, folders = list[str](), [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+        with spoken(folder) as server:
+            assert server.call("POST", BAGS, body, idempotency_key="k")[0] == 200
+            kept += _hashes(server)
+    assert len(set(kept)) == 2, "it depends on a key that is not in the store"
+    assert hashlib.sha256(json.dumps(body).encode()).hexdigest() not in kept
+    with spoken(folders[0]) as server:
+        status, told = server.call("POST", BAGS, body, idempotency_key="k")
+        assert (status, told["bag"]) == (200, 1)
+        other = {**body, "secrets": {"API_KEY": "open barley"}}
+        assert server.call("POST", BAGS, other, idempotency_key="k")[0] == 422
 
 
 def test_calls_at_the_same_time_and_a_commit_that_fails_make_one_bag(

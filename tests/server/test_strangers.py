@@ -56,6 +56,7 @@ TABLE = {
     f"GET {BAG}/results": [HIDDEN, Try(404, query="last=3")],
     f"GET {BAG}/find": [Try(404, query="text=x=1")],
     f"GET {BAG}/tasks/{{task}}": [HIDDEN],
+    f"GET {BAG}/attempts": [HIDDEN, Try(404, query="after=1")],
     f"GET {BAG}/events": [HIDDEN, Try(404, query="after=0&wait=1")],
     f"GET {BAG}/answers": [HIDDEN],
     f"GET {BAG}/progress": [HIDDEN],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import resource
 import socket
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -221,6 +223,35 @@ def test_who_is_known_by_now_is_no_stranger_for_whom_an_older_one_goes(tmp_path:
             assert await _status(oldest) == b"200"
 
     asyncio.run(go())
+
+
+def test_of_a_crowd_with_a_token_nobody_is_closed_as_a_stranger(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with visited(tmp_path) as door:
+            door.porch.most_strangers = 24
+            lines = [socket.create_connection(("127.0.0.1", door.port)) for _ in range(200)]
+            for line in lines:  # all before the server can look at one: it is of this loop
+                line.sendall(door.me)
+            for line in lines:
+                assert await _status(await asyncio.open_connection(sock=line)) == b"200"
+
+    asyncio.run(go())
+
+
+def test_nothing_of_who_has_left_waits_for_the_collector(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with visited(tmp_path) as door:
+            line = await door.come(door.me)
+            assert await _status(line) == b"200"
+            (left,) = map(weakref.ref, door.visitors)
+            line[1].close()
+            await _until(lambda: left() is None)
+
+    gc.disable()
+    try:
+        asyncio.run(go())
+    finally:
+        gc.enable()
 
 
 def test_who_does_not_finish_tls_is_sent_away(tmp_path: Path) -> None:

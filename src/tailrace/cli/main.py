@@ -39,6 +39,7 @@ COMMANDS: dict[str, str] = {
     "tokens": "Make, list and revoke the tokens of users and machines.",
     "backup": "Copy the runs, also while a server goes on with them.",
     "gc": "Remove files of bags that ended long ago.",
+    "plan": "Show what a bag could cost and how long it could take.",
     "simulate": "Run scenarios in the virtual world.",
     "replay": "Replay the journal and check that every decision comes out the same.",
     "init": "Write a commented bag file for a command.",

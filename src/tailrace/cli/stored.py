@@ -14,7 +14,7 @@ from tailrace.cli.servers.changing import add, change, set_policy
 from tailrace.errors import BadInput, ServerError
 from tailrace.scheduler.events import Change
 from tailrace.server.records import reading
-from tailrace.server.records.reader import About, Details, StoreReader
+from tailrace.server.records.reader import About, Details, HostTold, StoreReader
 from tailrace.server.records.reading import FeedItem
 from tailrace.server.tables import lock
 from tailrace.server.tables.link import Link, Trouble
@@ -54,6 +54,13 @@ class Stored(StoreReader):
         with suppress(ServerError):  # it may end just now
             return Asked(self.owner).details(number)
         return told
+
+    def hosts(self, of: str | None = None) -> list[HostTold]:
+        """Which of them are there now only the server knows."""
+        if self.owner is not None:
+            with suppress(ServerError):
+                return Asked(self.owner).hosts()
+        return super().hosts(of)
 
     def explain(self, subject: str) -> list[str]:
         if self.owner is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tailrace.cli.servers.asking import Asked
@@ -16,12 +18,14 @@ from tailrace.errors import ServerError, TailraceError
 from tailrace.python.answers import Answers
 from tailrace.python.parcels import CallBag
 from tailrace.scheduler.events import Change
+from tailrace.server.records.reading import BagFacts
 from tailrace.server.submission import Submission
 from tailrace.server.tables.lock import Owner
 from tailrace.server.web.answering import Answered
 
 log = logging.getLogger("tailrace")
 WAIT_S = 25.0
+HEED_S = 10.0  # without an answer, then it is told why they wait
 PATIENCE_S = 60.0  # with a server that does not answer
 AGAIN_S = 1.0
 
@@ -69,22 +73,34 @@ class Elsewhere:
 
     def _listen(self, bag: int, answers: Answers) -> str:
         """Until all is told; why there is no more."""
-        told, over = Answered(0), ""
+        told, over, began = Answered(0), "", time.monotonic()
+        heeded = False
         while not (answers.complete or self._closed.is_set()):
-            told = self._news(bag, told)
+            told = self._news(bag, told, WAIT_S if heeded else HEED_S)
+            if not heeded and not told.answers and time.monotonic() - began >= HEED_S:
+                self._quietly(partial(self._heed, bag))
+                heeded = True
+            heeded = heeded or bool(told.answers)
             answers.put((one.task, one.outcome, bytes(one.report)) for one in told.answers)
             over = told.over or over
             if over and not told.more:
                 return over
         return "the Executor was shut down"
 
-    def _news(self, bag: int, known: Answered) -> Answered:
+    def _heed(self, bag: int) -> None:
+        """Where nothing of the bag runs and nothing has come of it, that may stay so for ever."""
+        facts = self._asked.get(f"bags/{bag}", BagFacts)
+        if not facts.live and not facts.done:
+            why = "\n  ".join(self._asked.explain(f"bag {bag}"))
+            log.warning("calls of bag %d wait for a machine; the server says:\n  %s", bag, why)
+
+    def _news(self, bag: int, known: Answered, wait_s: float) -> Answered:
         """What comes behind it. A server that is started again, or cannot commit just now, is
         waited for."""
         failed = 0.0
         while True:
             try:
-                since = f"after={known.after}&skip={known.skip}&wait={WAIT_S:g}"
+                since = f"after={known.after}&skip={known.skip}&wait={wait_s:g}"
                 path = f"bags/{bag}/answers?{since}"
                 told: Answered = self._asked.get(path, Answered)
                 return told

@@ -77,6 +77,20 @@ class Catalogues:
         except (OSError, Broken):
             return None
 
+    def check_kept(self, number: int, name: FileName) -> None:
+        """BadInput when anything that came with the bag is not held any more; from any thread."""
+        holder = of_bag(number)
+        known = self.held(holder, name)
+        entries = () if known is None else (one for found in known.values() for one in found)
+        files = dict.fromkeys(File(entry.hash, entry.size) for entry in entries)
+        if known is None or any(self.blobs.lack(holder, file) for file in files):
+            raise BadInput(
+                f"the files that came with bag {number} are not on the server any more: they were "
+                "removed some time after its end",
+                remedy="Hand in the new tasks as a bag of their own, by `tailrace submit` with "
+                "their values alone.",
+            )
+
     def inputs(self, number: int, name: FileName, task: Task) -> tuple[Input, ...]:
         """A folder becomes the files in it."""
         known, found = self.of(number, name), list[Input]()

@@ -20,7 +20,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.brain import Scheduler
-from tailrace.scheduler.decisions import AnyDecision
+from tailrace.scheduler.decisions import AnyDecision, Replan
 from tailrace.scheduler.events import (
     AnyEvent,
     Ended,
@@ -68,6 +68,7 @@ class Released(msgspec.Struct):
     driver: list[DriverCall]
     publish: list[int]
     discard: list[int] = []  # attempts whose outputs, if any, nobody waits for
+    questions: list[Replan] = []
 
 
 class Desk:
@@ -198,7 +199,8 @@ class Desk:
         replies = [(call.ticket, self._reply(call, now)) for call in self._answered]
         self._answered = []
         publish, discard = ledger.take_publications()
-        return Released(replies, ledger.take_driver_calls(), publish, discard)
+        calls, asked = ledger.take_driver_calls(), ledger.take_questions()
+        return Released(replies, calls, publish, discard, asked)
 
     def abandoned(self) -> list[Ticket]:
         """All calls in hand, when the desk itself is thrown away."""

@@ -23,14 +23,16 @@ from tailrace.scheduler.decisions import (
     Remember,
     Renew,
     Reopen,
+    Replan,
     Settle,
     StopBag,
     Unmatched,
 )
-from tailrace.scheduler.events import AnyEvent, Ended
+from tailrace.scheduler.events import AnyEvent, Ended, PlanReady
 from tailrace.scheduler.journal import Page, encode_page
 from tailrace.scheduler.rows import BagRow, HostRow, LeaseRow, TaskRow, UseRow
 from tailrace.scheduler.state import State
+from tailrace.server import plans
 from tailrace.server.batch import Batch, New
 from tailrace.server.moving import Moving
 from tailrace.server.protocol import WorkResult
@@ -52,6 +54,7 @@ class Ledger:
         self._stuck: list[int] = []
         self._sessions = sessions
         self._driver: list[DriverCall] = []
+        self._questions: list[Replan] = []
         self._publications: list[int] = []
         self._published: list[int] = []
         self._results: dict[int, int] = {}  # that were paid, by lease
@@ -69,6 +72,7 @@ class Ledger:
             Release: self._driver_call,
             Exclude: self._exclude,
             PauseBag: self._brake,
+            Replan: self._questions.append,
             StopBag: self._brake,
             Unmatched: lambda one: self._tell(one.bag, "unmatched", {"why": one.why}),
             Forget: self._forget,
@@ -149,6 +153,8 @@ class Ledger:
         self._event = event
         for decision in decisions:
             self._doors[type(decision)](decision)
+        if type(event) is PlanReady and plans.holds(self._state, event):
+            self._tell(event.bag, "plan", plans.told(self._state, event))
 
     # what it gives back
 
@@ -188,6 +194,11 @@ class Ledger:
         calls = list(self._driver)
         self._driver.clear()
         return calls
+
+    def take_questions(self) -> list[Replan]:
+        asked = list(self._questions)
+        self._questions.clear()
+        return asked
 
     def take_publications(self) -> tuple[list[int], list[int]]:
         """Attempts whose outputs are to be published, and those that wrote some in vain."""

@@ -34,6 +34,7 @@ from tailrace.server.files.room import Room
 from tailrace.server.gathering import Gathering
 from tailrace.server.orders import Content
 from tailrace.server.people.sealed import Sealed
+from tailrace.server.planner import Planner
 from tailrace.server.pools.crew import HANDS
 from tailrace.server.pools.machine_room import MachineRoom
 from tailrace.server.protocol import WorkReply, WorkRequest, encode
@@ -122,6 +123,7 @@ class World:
         hands = partial(parts.threads, "drivers", HANDS)
         self.machines = parts.machines(self._from_any_thread, hands)
         self.porter = parts.porter(self.store, contents, Places(folder), self._carried, carrier)
+        self.planner = Planner(folder, self.tell)
         self.trouble = ""  # why nothing can be committed just now
         self._failing_since: float | None = None
         self._tickets = 0
@@ -323,6 +325,8 @@ class World:
         self._waiting.clear()
         for call in released.driver:
             self.machines.call(call, self.state.leases[call.lease].pool)
+        for question in released.questions:
+            self.planner.ask(question)
         for attempt in released.publish:
             self.porter.carry(attempt)
         for attempt in released.discard:
@@ -468,6 +472,7 @@ class World:
         if self.available and not self._fresh:
             self._cycle.end(self.clock.now())
         self._closed = True
+        self.planner.close()
         self.machines.close()
         self.porter.close()
         self._aside.shutdown(wait=False)

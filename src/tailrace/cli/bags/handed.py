@@ -68,6 +68,12 @@ OPTIONS = (
     click.option("--order", help="listed, shuffled, or a parameter (-parameter: descending)."),
     click.option("--matching", help="Who gets the next task: fcfs, random, fjbcr, maxmax, minmax."),
     click.option("--replication", help="Attempts beside slow ones: wqr, or 'ntdmr,n=2,t_s=60'."),
+    click.option(
+        "--prefer",
+        type=click.Choice(("product", "makespan", "cost", "budget", "deadline")),
+        help="Plan the tail by what was seen, so that this is best: time × cost, time, cost, "
+        "the fastest within the budget, or the cheapest within the deadline.",
+    ),
     click.option("--then", metavar="CMD", help="Once, when all tasks have their result."),
     click.option(
         "--setup",
@@ -198,6 +204,8 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
              "tasks_per_host", "max_attempts")  # fmt: skip
     settings = {name: options[name] for name in (*names, "repeatable", "then")}
     settings |= {name: _strategy(name, options[name]) for name in ("matching", "replication")}
+    if options["prefer"] is not None:
+        settings["replication"] = _planned(options["prefer"], options["replication"])
     if limits:
         settings["limits"] = limits
     if options["priority"] is not None:
@@ -229,6 +237,14 @@ def _setup(given: tuple[str, ...]) -> dict[str, Any]:
         lists = key in ("modules", "mounts")
         found[key] = [word.strip() for word in value.split(",")] if lists else value
     return found
+
+
+def _planned(prefer: str, replication: str | None) -> dict[str, Any]:
+    if replication is not None:
+        remedy = f"Give --replication planned,prefer={prefer} alone."
+        raise BadInput("--prefer and --replication both say how tasks are sent again",
+                       remedy=remedy)  # fmt: skip
+    return {"strategy": "planned", "prefer": prefer}
 
 
 def _strategy(flag: str, text: str | None) -> dict[str, Any] | str | None:

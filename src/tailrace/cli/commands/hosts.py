@@ -27,7 +27,8 @@ def command(as_json: bool, server: str | None) -> int:
     """List the machines that worked here.
 
     `out` are attempts a host holds, `booked` failures laid to it rather than to a task. `speed` is
-    beside the reference machine; ? is one that was not measured yet.
+    beside the reference machine; ? is one that was not measured yet. One that is idle has called
+    lately, and could work; when one falls silent, it takes the server a while to notice.
     """
     with reached(server) as here:
         found = here.hosts()
@@ -73,6 +74,8 @@ def state(here: Reader, told: HostTold) -> str:
         return f"excluded for {words.duration(left)} more"
     if here.server and work.live:
         return "at work"
+    if told.present:
+        return "idle"
     return f"last noted {words.moment(host.last_seen_us)[:19]}"
 
 

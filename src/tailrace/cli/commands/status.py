@@ -51,7 +51,8 @@ def command(bag: str | None, as_json: bool, server: str | None) -> int:
 def show_all(here: Reader) -> None:
     bags = here.bags()
     if not bags:
-        click.echo(at_hand("There is no bag here yet. Start one with `tailrace run`."))
+        served = "Hand one in with `tailrace submit`", "Start one with `tailrace run`"
+        click.echo(at_hand(f"There is no bag here yet. {served[here.server is None]}."))
         return
     screen.print_table(screen.table(HEAD, [_row(here, facts) for facts in bags], NUMBERS))
     click.echo(f"\n{_server(here)}")

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from tailrace.cli.servers.waiting import Say, Wait, insist, sleep, to_the_terminal
 from tailrace.scheduler.events import Change
-from tailrace.server.records.reader import Details
+from tailrace.server.records.reader import Details, HostTold
 from tailrace.server.records.reading import FeedItem
 from tailrace.server.tables.lock import Owner
 
@@ -28,6 +28,10 @@ class Asked:
     def details(self, number: int) -> Details:
         details: Details = self.get(f"bags/{number}/details", Details)
         return details
+
+    def hosts(self) -> list[HostTold]:
+        found: list[HostTold] = self.get("hosts", list[HostTold])
+        return found
 
     def explain(self, subject: str) -> list[str]:
         lines: list[str] = self.get(f"explain?subject={quote(subject)}", list[str])

@@ -12,6 +12,7 @@ from tailrace.server.tables import lock
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
+    from tailrace.bag.bag import Bag
     from tailrace.server.enlarging import Enlarged
     from tailrace.server.policysetting import PolicyChange, PolicyTold
 
@@ -39,12 +40,22 @@ def add(folder: Path, bag: int, asked: Addition) -> tuple[Enlarged, bool]:
     from tailrace.server.enlarging import enlarge
     from tailrace.server.offline import Offline
     from tailrace.server.people.principals import OWNER
+    from tailrace.server.records import reading
 
     with Offline(folder) as store:
         found = enlarge(store.link, bag, asked, OWNER)
         if found.event is not None:
+            _look_for_files(folder, bag, reading.content(store.link, bag))
             store.tell(found.event, new=found.more)
     return found.told, False
+
+
+def _look_for_files(folder: Path, number: int, bag: Bag) -> None:
+    from tailrace.server.catalogues import Catalogues
+    from tailrace.server.files.blobs import Blobs
+
+    if bag.spec.catalogue is not None:
+        Catalogues(Blobs(folder / "blobs")).check_kept(number, bag.spec.catalogue)
 
 
 def set_policy(folder: Path, bag: int, asked: PolicyChange) -> tuple[PolicyTold, bool]:

@@ -62,8 +62,17 @@ def although_near() -> Owner | None:
     a bag of the same number: so they are told with the file of the login."""
     owner = logged_in()
     if owner is not None and _is_near():
-        hints.more = f" --server {shlex.quote(str(kept()))}"
+        hints.more = _login()
     return owner
+
+
+def passed_by() -> bool:
+    """Whether commands are told with the file of the login since a folder is nearer."""
+    return hints.more == _login()
+
+
+def _login() -> str:
+    return f" --server {shlex.quote(str(kept()))}"
 
 
 def _owner(text: str, origin: str, *, secret: bool) -> Owner:

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import msgspec
+
 from tailrace.cli.servers.asking import Asked
 from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
+from tailrace.server.records.observing import Observed
 from tailrace.server.records.reader import About, Details, Failed, HostTold, TaskFacts
 from tailrace.server.records.reading import BagFacts, FeedItem
 from tailrace.server.tables.lock import Owner
@@ -88,8 +91,7 @@ class Remote:
         return self._why.get((number, result.task), "")
 
     def hosts(self) -> list[HostTold]:
-        found: list[HostTold] = self._asked.get("hosts", list[HostTold])
-        return found
+        return self._asked.hosts()
 
     def explain(self, subject: str) -> list[str]:
         return self._asked.explain(subject)
@@ -103,6 +105,18 @@ class Remote:
 
     def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
         return self._asked.add(number, asked), True
+
+    def observed(self, number: int) -> Observed:
+        """Page by page; none is the end."""
+        found: Observed = self._asked.get(f"bags/{number}/attempts", Observed)
+        some = list(found.attempts)
+        while some:
+            path = f"bags/{number}/attempts?after={some[-1].attempt}"
+            more: Observed = self._asked.get(path, Observed)
+            if not more.attempts:
+                break
+            some += more.attempts
+        return msgspec.structs.replace(found, attempts=some)
 
     def policy(self, number: int) -> PolicyTold:
         return self._asked.policy(number)

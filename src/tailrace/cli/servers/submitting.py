@@ -9,14 +9,14 @@ import msgspec
 
 from tailrace.bag.bag import Bag
 from tailrace.bag.identity import programs
-from tailrace.cli import place
+from tailrace.cli import hints, place
 from tailrace.cli.bags import secrets
 from tailrace.cli.bags.taking import taken_from
 from tailrace.cli.hints import hint
 from tailrace.cli.screen import plain
 from tailrace.cli.servers.handing import patiently
 from tailrace.cli.servers.past import There
-from tailrace.cli.servers.reached import although_near, named
+from tailrace.cli.servers.reached import although_near, named, passed_by
 from tailrace.cli.servers.sending import Sent, send
 from tailrace.cli.servers.waiting import to_the_terminal
 from tailrace.errors import BadInput
@@ -84,6 +84,8 @@ def tell(
         click.echo(msgspec.json.encode(submitted).decode())
     elif quiet:
         click.echo(number)
+    if quiet or as_json:
+        _note_elsewhere(submitted, owner)
     else:
         tasks = count(submitted.count, "task")
         click.echo(f"bag {number} ({plain(submitted.name)}), {tasks}, is with {owner.address}")
@@ -94,3 +96,11 @@ def tell(
         click.echo(f"  results: {hint(f'results {number}')}")
         if sent is not None and not owner.pid:  # else they come to their targets by themselves
             click.echo(f"  outputs: {hint(f'fetch {number}')}")
+
+
+def _note_elsewhere(submitted: Submitted, owner: Owner) -> None:
+    """A script has the number alone, by which commands in this folder would find another bag."""
+    if passed_by():
+        text = f"bag {submitted.bag} is with {owner.address}, and not in the folder of runs that "
+        needs = f"is nearest: its commands need `{hints.more.strip()}`"
+        click.echo(f"tailrace: {text}{needs}", err=True)

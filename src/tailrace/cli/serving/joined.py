@@ -41,7 +41,8 @@ def tell_how_to_join(
     else:
         click.echo(f"The join text of {kind} {name}, shown this once:\n  {join.text()}")
     if kind is Kind.POOL:
-        click.echo(f"A machine joins by this line:\n  {line(office.server, join, write)}")
+        which = "A machine" if write is None else "A machine that has this file"
+        click.echo(f"{which} joins by this line:\n  {line(office.server, join, write)}")
     else:
         click.echo("Its owner keeps it with `tailrace login`, and submits from then on.")
 

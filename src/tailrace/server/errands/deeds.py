@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from tailrace.bag.additions import Addition
 from tailrace.bag.bag import Bag
+from tailrace.knowledge.inquiry import Inquiry
 from tailrace.policy.parameters import looked_at
 from tailrace.pools.terms import Pool
 from tailrace.server.catalogues import Catalogues
@@ -37,6 +38,7 @@ class Deed(StrEnum):
     FIND = "find"  # a task by its values
     FAILED = "failed"
     FAILURES = "failures"
+    PLAN = "plan"  # the tail of a bag
 
 
 class Checking(msgspec.Struct, frozen=True):
@@ -58,7 +60,11 @@ class Adding(msgspec.Struct, frozen=True):
     who: Principal
 
 
-Said = Checking | Comparing | Asking | Adding
+class Nothing(msgspec.Struct, frozen=True):
+    """All stands in the body."""
+
+
+Said = Checking | Comparing | Asking | Adding | Nothing
 
 
 class Errand(NamedTuple):
@@ -141,6 +147,13 @@ def failures(errand: Errand) -> list[bytes]:
         return [encode(StoreReader(link, None).failures(errand.asking.bag))]
 
 
+def plan(errand: Errand) -> list[bytes]:
+    """What it takes to load, no other errand needs."""
+    from tailrace.planning.answering import answer
+
+    return [encode(answer(msgspec.json.decode(errand.body, type=Inquiry)))]
+
+
 DEEDS: dict[Deed, Callable[[Errand], list[bytes]]] = {
     Deed.CHECK: check,
     Deed.TAKE: take,
@@ -149,4 +162,5 @@ DEEDS: dict[Deed, Callable[[Errand], list[bytes]]] = {
     Deed.FIND: find,
     Deed.FAILED: failed,
     Deed.FAILURES: failures,
+    Deed.PLAN: plan,
 }

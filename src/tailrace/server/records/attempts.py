@@ -65,6 +65,15 @@ def sent_after(link: Link, attempt: int, pool_of: Mapping[str, str]) -> list[Att
     return list(_sent(link, "attempt > ?", attempt, pool_of))
 
 
+def of_owner(link: Link, owner: str, first: int) -> set[int]:
+    """Numbers of the attempts of one user's bags, from the first on."""
+    query = """
+    SELECT attempt FROM attempts
+    WHERE attempt >= ? AND bag IN (SELECT bag FROM bags WHERE owner = ?)
+    """
+    return {int(number) for (number,) in stream(link, query, (first, owner))}
+
+
 def _sent(
     link: Link, which: str, value: int, pool_of: Mapping[str, str]
 ) -> Iterator[AttemptRecord]:

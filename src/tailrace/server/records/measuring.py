@@ -187,7 +187,7 @@ def _pools(
     down: list[Span],
 ) -> Iterable[MeasuredPool]:
     """Those that did something for the bag: of the others nothing is known."""
-    known = _terms(link)
+    known = terms_of_pools(link)
     used = dict.fromkeys(a.pool for a in attempts)
     let_end = _let_end(link)
     died = {n for n, row in leases.items() if n not in let_end and row.gone_us is not None}
@@ -231,7 +231,7 @@ def _endings(leases: list[LeaseRow], let_end: dict[int, int]) -> Iterator[int]:
             yield lease.gone_us - let_end[lease.lease]
 
 
-def _terms(link: Link) -> dict[str, Pool]:
+def terms_of_pools(link: Link) -> dict[str, Pool]:
     """By name, as they were last."""
     rows = link.execute("SELECT row FROM pools ORDER BY since_us")
     pools = (msgspec.json.decode(row[0], type=Pool) for row in rows)
@@ -317,10 +317,11 @@ def _paused_us(link: Link, row: BagRow, down: list[Span]) -> int:
     """Between an interruption and going on, and while no server ran."""
     ended = row.ended_us or 0
     inside = [span for span in down if row.submitted_us <= span.from_us and span.to_us <= ended]
-    return together_us([*_pauses(link, row.bag), *inside])
+    return together_us([*pauses(link, row.bag), *inside])
 
 
-def _pauses(link: Link, bag: int) -> Iterator[Span]:
+def pauses(link: Link, bag: int, until_us: int | None = None) -> Iterator[Span]:
+    """One that is not over lasts `until_us`, if that is given."""
     query = "SELECT at_us, body FROM feed WHERE bag = ? AND kind = 'phase' ORDER BY n"
     since = None
     for at_us, body in link.execute(query, (bag,)):
@@ -328,3 +329,5 @@ def _pauses(link: Link, bag: int) -> Iterator[Span]:
         if runs and since is not None:
             yield Span(since, at_us)
         since = None if runs else at_us if since is None else since
+    if since is not None and until_us is not None:
+        yield Span(since, max(until_us, since))

@@ -7,7 +7,7 @@ same after a million of them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -22,28 +22,42 @@ RECENT = 100_000  # attempts that are looked at
 MOST_STEPS = 500  # changes of the number of machines that are told, the newest
 
 
-def pool_work(link: Link, present: Collection[str] = ()) -> list[PoolWork]:
+def pool_work(
+    link: Link, present: Collection[str] = (), whose: str | None = None
+) -> list[PoolWork]:
     """Of all pools that ever had a machine, or wanted one. `present`: hosts that are there now, as
-    only a server knows."""
+    only a server knows. `whose` work is told; None: everybody's."""
     hosts = reading.hosts(link)
     leases = [recording.lease(row) for row in bills.all_leases(link)]
     pool_of = {host.row.host: host.row.pool for host in hosts}
     recent, begins_us = _recent(link, pool_of)
-    sent: dict[str, list[AttemptRecord]] = defaultdict(list)
-    for one in recent:
-        sent[one.pool].append(one)
+    sent, told = _by_pool(recent), _by_pool(recent if whose is None else _of(link, whose, recent))
     names = dict.fromkeys([*(lease.pool for lease in leases), *pool_of.values()])
     found = (
         work_of(
             name,
             _stays(name, leases, hosts, present),
             [lease for lease in leases if lease.pool == name],
+            told[name],
             sent[name],
             begins_us,
         )
         for name in sorted(names)
     )
     return [replace(one, machines=one.machines[-MOST_STEPS:]) for one in found]
+
+
+def _by_pool(attempts: Iterable[AttemptRecord]) -> dict[str, list[AttemptRecord]]:
+    found: dict[str, list[AttemptRecord]] = defaultdict(list)
+    for one in attempts:
+        found[one.pool].append(one)
+    return found
+
+
+def _of(link: Link, owner: str, recent: list[AttemptRecord]) -> list[AttemptRecord]:
+    """Those of one user's bags."""
+    numbers = attempts.of_owner(link, owner, recent[0].attempt) if recent else set()
+    return [one for one in recent if one.attempt in numbers]
 
 
 def _recent(link: Link, pool_of: dict[str, str]) -> tuple[list[AttemptRecord], int]:

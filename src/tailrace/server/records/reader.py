@@ -18,8 +18,9 @@ from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
 from tailrace.server.protocol import WorkResult
-from tailrace.server.records import attempts, bills, reading
+from tailrace.server.records import attempts, bills, observing, reading
 from tailrace.server.records.attempts import AttemptFacts
+from tailrace.server.records.observing import Observed
 from tailrace.server.records.reading import BagFacts, FeedItem, HostFacts
 from tailrace.server.records.recording import Brief
 from tailrace.server.records.wrong import went_wrong
@@ -61,6 +62,7 @@ class TaskFacts(msgspec.Struct, frozen=True):
 class HostTold(msgspec.Struct, frozen=True):
     host: HostFacts
     work: HostWork
+    present: bool = False  # now, as only a server knows
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -123,6 +125,9 @@ class Reader(Protocol):
     def add(self, number: int, asked: Addition) -> tuple[Enlarged, bool]:
         """More tasks for a bag; and whether a server took them, as above."""
 
+    def observed(self, number: int) -> Observed:
+        """What was seen of its attempts."""
+
     def policy(self, number: int) -> PolicyTold: ...
 
     def try_policy(self, number: int) -> PolicyTrial:
@@ -161,6 +166,9 @@ class StoreReader:
             bills.spent(self.link, number, self.now_us),
             reading.unpublished(self.link, number),
         )
+
+    def observed(self, number: int) -> Observed:
+        return observing.observed(self.link, number, self.now_us)
 
     def policy(self, number: int) -> PolicyTold:
         from tailrace.server.policysetting import told

@@ -9,8 +9,9 @@ import msgspec
 from tailrace.bag import needs, strategies
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Terms
+from tailrace.knowledge.inquiry import Plan, said
 from tailrace.report import words
-from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, Record
+from tailrace.report.record import AttemptRecord, HostRecord, LeaseRecord, PlanRecord, Record
 from tailrace.report.spans import Span
 from tailrace.scheduler.rows import HostRow, LeaseRow
 from tailrace.server.records import bills, phases, reading
@@ -66,7 +67,32 @@ def record(link: Link, bag: int, now_us: int | None = None) -> Record:
         needs=needs.describe(row.terms.needs),
         strategies=strategies.unusual(row.terms),
         excluded=list(_excluded(link, bag)),
+        plans=list(_plans(link, bag, row.submitted_us)),
     )
+
+
+class _Planned(Plan, frozen=True):
+    """As the feed tells it."""
+
+    spent: int = 0
+
+
+_planned = msgspec.json.Decoder(_Planned).decode
+
+
+def _plans(link: Link, bag: int, since_us: int) -> Iterator[PlanRecord]:
+    query = "SELECT body FROM feed WHERE bag = ? AND kind = 'plan' ORDER BY n"
+    for (body,) in stream(link, query, (bag,)):
+        plan = _planned(body)
+        yield PlanRecord(
+            at_us=since_us + plan.at_us,
+            strategy=said(plan),
+            left=plan.left,
+            lasts_us=(plan.lasts.mean, plan.lasts.low, plan.lasts.high),
+            costs_micro=(plan.costs.mean, plan.costs.low, plan.costs.high),
+            currency=plan.currency,
+            spent_micro=plan.spent,
+        )
 
 
 def _last_moment(link: Link, bag: int, attempts: list[AttemptRecord]) -> int:

@@ -27,7 +27,9 @@ from tailrace.server.people.neighbours import Neighbours
 from tailrace.server.people.principals import Kind, Principal, Who
 from tailrace.server.people.tokens import Token, Tokens
 from tailrace.server.protocol import PROTOCOL, Count, WorkReply, WorkRequest, encode
-from tailrace.server.records import reading
+from tailrace.server.records import observing, reading
+from tailrace.server.records.observing import PAGE as PAGE_SEEN
+from tailrace.server.records.observing import Observed
 from tailrace.server.records.poolwork import pool_work
 from tailrace.server.records.reader import Details, Failed, HostTold, StoreReader, TaskFacts
 from tailrace.server.records.reading import BagFacts, FeedItem
@@ -83,6 +85,10 @@ class Me(msgspec.Struct, frozen=True):
 class Health(msgspec.Struct, frozen=True):
     ok: bool
     trouble: str = ""
+
+
+class After(msgspec.Struct, frozen=True):
+    after: Count = 0
 
 
 class Since(msgspec.Struct, frozen=True):
@@ -182,6 +188,9 @@ class Api:
                   int, query=Text),
             Route(get, f"{BAG}/tasks/{{task}}", people, "A task and its attempts.", self._task,
                   TaskFacts),
+            Route(get, f"{BAG}/attempts", people,
+                  f"What was seen of its attempts, {PAGE_SEEN} at a time: those behind one.",
+                  self._attempts, Observed, query=After),
             Route(get, f"{BAG}/events", people, "The feed after an item, waiting for more.",
                   self._feed, list[FeedItem], query=Since, waits=True),
             Route(get, f"{BAG}/answers", people, "What calls have answered since.",
@@ -198,7 +207,8 @@ class Api:
             Route(get, "/api/v1/me", Who.PEOPLE, "Whom the token names.", self._me, Me),
             Route(get, "/api/v1/hosts", Who.PEOPLE, "Machines, and what they did for the caller.",
                   self._hosts, list[HostTold]),
-            Route(get, "/api/v1/pools", Who.PEOPLE, "What came of the machines of each pool.",
+            Route(get, "/api/v1/pools", Who.PEOPLE,
+                  "Machines of each pool, and what they did for the caller.",
                   self._pool_work, list[PoolWork]),
             Route(get, "/api/v1/explain", Who.PEOPLE, "Why a bag, task or host is as it is.",
                   self._explain, list[str], query=Subject),
@@ -309,6 +319,12 @@ class Api:
             raise Refused(404, f"bag {number} has no task {index}")
         return await self._read(lambda reader: reader.task(number, index))
 
+    async def _attempts(self, call: Call) -> Observed:
+        number, after, now = self._own(call), call.query.after, self._world.clock.now()
+        return await apart(
+            self._world.folder, lambda link: observing.page(link, number, after, now)
+        )
+
     async def _feed(self, call: Call) -> list[FeedItem]:
         """News of other bags do not end the wait."""
         number, since, link = self._own(call), call.query, self._world.store.link
@@ -350,11 +366,14 @@ class Api:
 
     async def _hosts(self, call: Call) -> list[HostTold]:
         whose = None if call.who.rules else call.who.name
-        return await self._read(lambda reader: reader.hosts(whose))
+        found = await self._read(lambda reader: reader.hosts(whose))
+        there = set(self._world.present())
+        return [replace(one, present=one.host.row.host in there) for one in found]
 
     async def _pool_work(self, call: Call) -> list[PoolWork]:
-        present = self._world.present()
-        return await apart(self._world.folder, lambda link: pool_work(link, present))
+        """Machines are everybody's; what others do there is told to who rules them."""
+        present, whose = self._world.present(), None if call.who.rules else call.who.name
+        return await apart(self._world.folder, lambda link: pool_work(link, present, whose))
 
     async def _explain(self, call: Call) -> list[str]:
         subject = call.query.subject

@@ -40,7 +40,7 @@ from tailrace.server.web.gate import Gate
 from tailrace.server.web.repeats import key_of
 from tailrace.server.web.routes import Call, Plain, Refused, Route
 from tailrace.server.web.turnstile import Full, Load
-from tailrace.server.web.visitor import KNOWN
+from tailrace.server.web.visitor import ENTERS, KNOWN
 from tailrace.server.world import Unavailable, World
 
 Scope = MutableMapping[str, Any]
@@ -84,9 +84,26 @@ class App:
         neighbours = Neighbours(tokens) if shares_account else None
         self._api = Api(world, tokens, sweeper, neighbours, self._gate.look)
 
+    def stays_away_s(self, headers: Headers) -> int | None:
+        """How long a worker with this head is told to stay away; 0: its call is let in. None: it is
+        none of ours, takes nobody's place, and is answered as all are that show no token."""
+        principal = self._gate.principal(headers)
+        if principal is None or not WORK.who.admits(principal):
+            return None
+        turnstile, now = self._world.turnstile, self._world.loop.time()
+        if turnstile.full(now):
+            try:
+                turnstile.refuse(now)
+            except Full as full:
+                return max(full.after_s, 1)
+        turnstile.enter()
+        return 0
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        if scope.pop(ENTERS, False):
+            self._world.turnstile.entered()
         principal = self._gate.principal(scope["headers"])
         if principal is not None:
             scope[KNOWN] = True

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
@@ -106,7 +107,8 @@ class Handing:
         """Answered when it is committed; made again under the same key, it is the same bag."""
         if call.key is None:
             return await self._hand_in(call)
-        return await self._repeats.once(call.key, lambda: self._hand_in(call))
+        key = replace(call.key, hash=await asyncio.to_thread(self._vouched, call.key.hash))
+        return await self._repeats.once(key, lambda: self._hand_in(call._replace(key=key)))
 
     async def _hand_in(self, call: Call) -> Submitted:
         """While results are taken over, the bags that have them must not go."""
@@ -173,19 +175,19 @@ class Handing:
             await asyncio.sleep(REST * (clock() - began))
 
     def _seal(self, number: int, asked: Submission) -> None:
-        try:
+        with _on_disk():
             self._world.sealed.keep(number, asked.secrets)
-        except OSError as error:
-            raise Refused(507, f"the server's disk: {error.strerror}") from None
+
+    def _vouched(self, hash_: str) -> str:
+        with _on_disk():
+            return self._world.sealed.vouched(hash_)
 
     async def _take_in(self, number: int, bag: Bag, listed: FileName, who: Principal) -> None:
         catalogues = self._world.catalogues
-        try:
+        with _on_disk():
             await asyncio.to_thread(catalogues.take_in, number, listed, of_user(who.name))
             if bag.spec.function is not None:
                 await asyncio.to_thread(catalogues.check_parcels, number, listed, bag)
-        except OSError as error:
-            raise Refused(507, f"the server's disk: {error.strerror}") from None
 
     def _trusted_pools(self) -> list[str]:
         joined = self._tokens.trusted_pools(self._world.clock.now())
@@ -199,14 +201,24 @@ class Handing:
         async with self._adding.setdefault(number, asyncio.Lock()):
             found = await self._enlarged(number, call)
             if found.event is not None and found.more is not None:
-                more = found.more
-                if more.laid:
-                    await self._lay(self._world.store.lay_more(more))
-                    more = replace(more, chunks=())
-                await self._tell(found.event, more)
+                async with self._sweeper.forgetting:
+                    await self._look_for_files(number)
+                    await self._enter(found.event, found.more)
                 self._see_added(found.told)
                 log.info("%d tasks added to bag %d by %s", found.told.added, number, call.who)
         return found.told
+
+    async def _look_for_files(self, number: int) -> None:
+        """Of a bag that ended long ago they may have been collected."""
+        listed = self._world.contents.bag(number).spec.catalogue
+        if listed is not None:
+            await asyncio.to_thread(self._world.catalogues.check_kept, number, listed)
+
+    async def _enter(self, event: BagChanged, more: MoreTasks) -> None:
+        if more.laid:
+            await self._lay(self._world.store.lay_more(more))
+            more = replace(more, chunks=())
+        await self._tell(event, more)
 
     async def _enlarged(self, number: int, call: Call) -> Enlarging:
         asked: Addition | None = call.body
@@ -229,6 +241,14 @@ class Handing:
     def _see_added(self, told: Enlarged) -> None:
         if self._world.facts(told.bag, "").count < told.count:
             raise BadInput(f"bag {told.bag} was changed meanwhile: nothing is added")
+
+
+@contextmanager
+def _on_disk() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise Refused(507, f"the server's disk: {error.strerror}") from None
 
 
 def _behind(found: Frames, first: int) -> Reading:

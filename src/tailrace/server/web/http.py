@@ -32,7 +32,7 @@ def listen(port: int = 0, address: str = "127.0.0.1") -> socket.socket:
     _keep_alive(sock)
     try:
         sock.bind(where)
-        sock.listen(1024)
+        sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise _cannot(address, port, error) from error
@@ -63,6 +63,7 @@ def _cannot(address: str, port: int, error: OSError) -> ServerError:
     )
 
 
+BACKLOG = 4096  # that come at once: who is one too many waits for seconds, unheard
 KEEP_ALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}  # seconds, and tries
 OTHER_ADDRESS = "Give --address an address of this machine, or 0.0.0.0 for all of them."
 REMEDIES = {
@@ -88,7 +89,10 @@ class Http(uvicorn.Server):
         config = self.config
 
         def make() -> Visitor:
-            return Visitor(config=config, server_state=self.server_state, app_state={})
+            return Visitor(
+                stays_away_s=getattr(config.app, "stays_away_s", None),
+                config=config, server_state=self.server_state, app_state={},
+            )  # fmt: skip
 
         self.porches = [Porch(sock, make, self._tls) for sock in sockets or ()]
         self.servers = self.porches  # type: ignore[assignment]

@@ -23,7 +23,7 @@ FILES = 65536  # that a server asks for, for itself
 MOST_STRANGERS = 4000
 LOOKED = 100  # of the oldest, whether they are known by now, before one is sent away
 SHARE = 1 / 4  # of the files a process may have, for strangers
-AT_ONCE = 100  # connections taken before others are seen to
+AT_ONCE = 1 / 8  # of the strangers there may be: those taken before others are seen to
 REST_S = 1.0  # after one that could not be taken
 SAY_S = 60.0  # between two lines in the log
 FULL = (
@@ -56,7 +56,8 @@ class Porch:
             self._loop.add_reader(self._sock, self._take)
 
     def _take(self) -> None:
-        for _ in range(AT_ONCE):
+        """So few that they can have shown their tokens before they are too many strangers."""
+        for _ in range(max(1, int(self.most_strangers * AT_ONCE))):
             try:
                 line, _ = self._sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-CYCLE_S = 1.0  # from the first call that waits for a cycle to its end
+CYCLE_S = 0.5  # from the first call that waits for a cycle to its end
 MOST_AGE_S = 3.0  # of the oldest call that waits for its cycle
 LEAST, FIRST, MOST = 32, 128, 4096  # calls in one cycle
 MOST_BYTES = 256 << 20  # of bodies in hand; one alone may have more
@@ -66,6 +66,7 @@ class Turnstile:
         self.of: dict[str, int] = {}  # of these, by caller
         self.refused = 0  # calls, since the start
         self.refused_at = float("-inf")
+        self._entering = 0  # let in by their heads, and not looked at yet
         self._waiting = 0
         self._since = 0.0  # when the oldest of them came
         self._window = 0.0
@@ -73,8 +74,19 @@ class Turnstile:
         self._rate = 0.0  # a second that were let in, at best, of late
         self._comes_last = float("-inf")  # of those refused: when the last of them comes again
 
+    def full(self, now: float) -> bool:
+        late = self._waiting > 0 and now - self._since > MOST_AGE_S
+        return late or self._entering + self._waiting >= self.room
+
+    def enter(self) -> None:
+        """A head was let in. Many are read before the first of their calls is looked at."""
+        self._entering += 1
+
+    def entered(self) -> None:
+        self._entering -= 1
+
     def check(self, now: float) -> None:
-        if self._waiting >= self.room or (self._waiting and now - self._since > MOST_AGE_S):
+        if self.full(now):
             self.refuse(now)
 
     def came(self, now: float) -> None:

@@ -12,16 +12,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from enum import Enum, auto
+from functools import cache
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from tailrace.server.protocol import encode
+from tailrace.server.web.turnstile import FULL
+
 KNOWN = "tailrace.known"  # set in the scope of a call that came with a token that holds
+ENTERS = "tailrace.enters"  # set in that of a work call whose head was let in
 HEAD_S = 20  # for TLS and a head; and so long a stranger may say nothing
 IDLE_S = 150  # for who has shown a token; uvicorn ends it before, unless something trickles in
 BODY_S = 30  # in which so much of a body must come, or its end: about 9 kB a second
 BODY_BYTES = 256 << 10
 TOO_SLOW = b'{"error": "the body came too slowly: at least 256 KiB in 30 seconds are expected"}'
+REFUSED = encode({"error": FULL})
+WORK_URL = b"/api/v1/work"
+# from a head to the seconds that its sender is told to stay away; None: it is let in
+StaysAway = Callable[[list[tuple[bytes, bytes]]], int | None]
 
 
 class Stage(Enum):
@@ -31,9 +40,19 @@ class Stage(Enum):
     ANSWER = auto()  # ours to give: it takes what it takes
 
 
+@cache
+def _come_again(after_s: int) -> bytes:
+    return (
+        b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+        b"retry-after: %d\r\ncontent-length: %d\r\n\r\n%s" % (after_s, len(REFUSED), REFUSED)
+    )
+
+
 class Visitor(HttpToolsProtocol):
-    def __init__(self, *words: Any, **named: Any) -> None:
+    def __init__(self, *words: Any, stays_away_s: StaysAway | None = None, **named: Any) -> None:
         super().__init__(*words, **named)
+        self._stays_away_s = stays_away_s
+        self._refused = False  # this call, by its head: its body is not taken
         self.entered = False  # and, where it speaks TLS, done with greeting
         self._in_head = False
         self._known = False
@@ -52,6 +71,7 @@ class Visitor(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self.left()
+        self.left = lambda: None  # which knows this visitor: a circle
 
     def data_received(self, data: bytes) -> None:
         self._bytes += len(data)
@@ -64,7 +84,40 @@ class Visitor(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._calls += 1
+        self._refused = False
+        if self._stays_away_s is not None and self._plainly_works():
+            after_s = self._stays_away_s(self.headers)
+            if after_s:
+                self._refuse(after_s)
+                return
+            if after_s is not None:
+                self.scope[ENTERS] = True  # type: ignore[literal-required]
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self._refused:
+            super().on_message_complete()
+
+    def _plainly_works(self) -> bool:
+        """A work call with nothing unusual about it: one after the other, its connection kept."""
+        return (
+            self.url == WORK_URL
+            and self.parser.get_method() == b"POST"
+            and (self.cycle is None or self.cycle.response_complete)
+            and self.parser.should_keep_alive()
+            and not (self.expect_100_continue or self.parser.should_upgrade())
+            and not (self.flow.write_paused or self.transport.is_closing())
+        )
+
+    def _refuse(self, after_s: int) -> None:
+        """Before anything is begun for it; the connection stays."""
+        self._refused = self._known = True
+        self.transport.write(_come_again(after_s))
+        self.on_response_complete()
 
     @property
     def known(self) -> bool:

@@ -1,0 +1,229 @@
+"""`tailrace plan` through its own door: what it tells, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Answer, ask
+
+GIVEN = (
+    "--tasks", "150", "--unreliable", "50", "--turnaround", "times.csv", "--reliability", "0.827",
+    "--t-ur", "2066", "--t-r", "2066", "--c-ur", "0.0002778", "--c-r", "0.0094444",
+)  # fmt: skip
+STRATEGY = ("--N", "3", "--T", "2066", "--D", "4132", "--Mr", "0.02")
+FIGURES = ["makespan", "tail_makespan", "cost_per_task", "reliable_sent", "used_mr",
+           "reliable_queue_max"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("plan")
+    times = [1000 + 2132 * n / 400 for n in range(401)]  # mean 2066
+    (folder / "times.csv").write_text("turnaround_s\n" + "".join(f"{t:g}\n" for t in times))
+    made = ask(folder, "plan", "frontier", *GIVEN, "--repetitions", "20", "-o", "F.json", "--json")
+    (folder / "told.json").write_text(made.out)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(place: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((place / "told.json").read_text())
+    return found
+
+
+def estimate(place: Path, *words: str) -> Answer:
+    return ask(place, "plan", "estimate", *GIVEN, *words)
+
+
+def test_an_estimate_has_mean_error_and_interval_of_each_figure(place: Path) -> None:
+    words = ("--throughput-deadline", "8264", "--repetitions", "200", "--seed", "1", "--json")
+    found = estimate(place, *STRATEGY, *words).json
+    assert list(found) == FIGURES
+    for one in found.values():
+        assert list(one) == ["mean", "se", "p05", "p95"]
+        assert one["p05"] <= one["mean"] <= one["p95"] or one["p05"] == one["p95"] == 0
+    assert 8_000 < found["makespan"]["mean"] < 20_000
+    assert 0.57 < found["cost_per_task"]["mean"] < 0.9
+
+
+def test_the_same_question_has_the_same_answer_and_long_names_mean_the_same(place: Path) -> None:
+    long = ("--copies", "3", "--resend-after", "2066", "--attempt-timeout", "68m52s",
+            "--reliable-ratio", "0.02")  # fmt: skip
+    answers = [estimate(place, *one, "--repetitions", "50", "--json") for one in (STRATEGY, long)]
+    assert answers[0].out == answers[1].out != ""
+    other = estimate(place, *STRATEGY, "--repetitions", "50", "--seed", "2", "--json")
+    assert other.out != answers[0].out
+
+
+def test_costs_may_be_typed_as_prices(place: Path) -> None:
+    def cost(*words: str) -> float:
+        words = (*words, *STRATEGY, "--repetitions", "20", "--json")
+        found: float = estimate(place, *words).json["cost_per_task"]["mean"]
+        return found
+
+    typed = (("0.000277777778", "0.00944444444"), ("1c/h", "34c/h"), ("0.01USD/h", "0.34 USD/h"))
+    same = [cost("--c-ur", a, "--c-r", b) for a, b in typed]
+    assert same == pytest.approx([same[0]] * 3, rel=1e-6)
+
+
+def test_n_may_be_without_end_and_needs_no_reliable_host(place: Path) -> None:
+    found = estimate(place, "--N", "inf", "--T", "8264", "--D", "8264", "--json").json
+    assert found["reliable_sent"]["mean"] == found["used_mr"]["mean"] == 0
+    assert found["cost_per_task"]["mean"] == pytest.approx(2066 / 3600, rel=1e-3)
+
+
+def test_one_repetition_has_no_standard_error(place: Path) -> None:
+    assert estimate(place, *STRATEGY, "--repetitions", "1", "--json").json["makespan"]["se"] is None
+
+
+def test_people_are_told_what_each_number_is_of(place: Path) -> None:
+    out = estimate(place, *STRATEGY).out
+    assert "N=3 T=2066 D=4132 Mr=0.02: 1,000 runs of 150 tasks" in out
+    assert "tail makespan" in out and "cents" in out
+
+
+def test_a_frontier_tells_all_strategies_and_the_best_of_them(told: dict[str, object]) -> None:
+    strategies = told["strategies"]
+    assert isinstance(strategies, list) and len(strategies) == 420
+    assert {"N", "T", "D", "Mr", "makespan", "tail_makespan", "cost_per_task", "used_mr",
+            "reliable_queue_max", "efficient"} <= set(strategies[0])  # fmt: skip
+    best = told["best"]
+    assert isinstance(best, dict)
+    assert best["budget"] is None and best["deadline"] is None
+    efficient = [one for one in strategies if one["efficient"]]
+    assert best["cost"]["cost_per_task"] == min(one["cost_per_task"] for one in strategies)
+    assert best["makespan"]["tail_makespan"] == min(one["tail_makespan"] for one in strategies)
+    assert best["product"] in efficient
+
+
+def test_a_frontier_is_kept_and_chosen_from_later(place: Path, told: dict[str, object]) -> None:
+    best = told["best"]
+    assert isinstance(best, dict)
+    for name in ("makespan", "cost", "product"):
+        found = ask(place, "plan", "choose", "F.json", "--prefer", name, "--json").json
+        assert found == best[name]
+    words = ("--utility", "tail_makespan * cost_per_task", "--json")
+    assert ask(place, "plan", "choose", "F.json", *words).json == best["product"]
+    assert "chosen: N=" in ask(place, "plan", "choose", "F.json", "--budget", "2USD").out
+
+
+def test_a_budget_and_a_deadline_hold_together_or_the_nearest_is_named(place: Path) -> None:
+    both = ("plan", "choose", "F.json", "--budget", "0.8c/task", "--deadline")
+    found = ask(place, *both, "5h", "--json").json
+    assert found["cost_per_task"] <= 0.8 and found["makespan"] <= 5 * 3600
+    none = ask(place, *both, "1h")
+    assert none.code == 3
+    assert "no strategy is done within 3600 s" in none.err and "The fastest is" in none.err
+    none = ask(place, "plan", "choose", "F.json", "--budget", "0.1c/task")
+    assert none.code == 3 and "The cheapest is" in none.err and "0.1 cents" in none.err
+
+
+def test_a_function_of_python_may_choose(place: Path) -> None:
+    (place / "mine.py").write_text(
+        "def rule(m):\n    return m['cost_per_task'] + 1000 * (m['makespan'] > 20000)\n"
+    )
+    words = ("plan", "choose", "F.json", "--utility", "mine:rule", "--json")
+    assert ask(place, *words).json["makespan"] <= 20000
+    (place / "wrong.py").write_text("def rule(m):\n    return m['speed']\n")
+    said = ask(place, "plan", "choose", "F.json", "--utility", "wrong:rule")
+    assert said.code == 2 and "KeyError: 'speed'" in said.err
+    said = ask(place, "plan", "choose", "F.json", "--utility", "nowhere:rule")
+    assert said.code == 2 and "nowhere" in said.err
+
+
+def test_a_utility_that_does_not_fall_with_time_and_cost_is_warned_of(place: Path) -> None:
+    said = ask(place, "plan", "choose", "F.json", "--utility", "0 - makespan")
+    assert said.code == 0 and "warning" in said.err and "does not always fall" in said.err
+
+
+def test_the_table_marks_what_is_best_and_a_plot_is_drawn_below(place: Path) -> None:
+    out = ask(place, "plan", "choose", "F.json").out
+    for mark in ("fastest", "cheapest", "least time × cost", "tail makespan (s)", "└──"):
+        assert mark in out, mark
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "html"])
+def test_a_frontier_is_drawn(place: Path, kind: str) -> None:
+    words = ("--repetitions", "5", "--grid", "paper", "--plot", f"f.{kind}", "--json")
+    assert ask(place, "plan", "frontier", *GIVEN, *words).code == 0
+    drawn = (place / f"f.{kind}").read_bytes()
+    begins = {"png": b"\x89PNG", "svg": b"<?xml", "html": b"<!doctype html>"}[kind]
+    assert drawn.startswith(begins) and len(drawn) > 5_000
+
+
+def test_a_closer_search_is_no_worse(place: Path, told: dict[str, object]) -> None:
+    words = ("--repetitions", "20", "--grid", "adaptive", "--json")
+    found = ask(place, "plan", "frontier", *GIVEN, *words).json
+    best = told["best"]
+    assert isinstance(best, dict)
+    assert found["best"]["cost"]["cost_per_task"] <= best["cost"]["cost_per_task"]
+    assert found["best"]["makespan"]["tail_makespan"] <= best["makespan"]["tail_makespan"]
+
+
+BAD = [
+    (("--reliability", "0"), "a reliability of 0"),
+    (("--reliability", "1.2"), "a reliability of 1.2"),
+    (("--reliability", "nan"), "a reliability of nan"),
+    (("--T", "5000"), "T is longer than D"),
+    (("--T", "-1"), "negative"),
+    (("--N", "-1"), "not a number of attempts"),
+    (("--N", "2.5"), "not a number of attempts"),
+    (("--Mr", "0"), "a task goes to a reliable host, and there is none"),
+    (("--Mr", "nan"), "Mr is nan"),
+    (("--tasks", "0"), "0 tasks"),
+    (("--unreliable", "0"), "0 unreliable hosts"),
+    (("--tasks", "999999999"), "999,999,999 tasks"),
+    (("--N", "inf", "--D", "500", "--T", "0"), "it would never end"),
+    (("--throughput-deadline", "10"), "no attempt would be in time before the tail"),
+    (("--repetitions", "0"), "0 repetitions"),
+    (("--repetitions", "999999999"), "do not fit in memory"),
+    (("--c-r", "cheap"), "'cheap' is not a cost"),
+    (("--c-r", "-1"), "'-1' is not a cost"),
+    (("--c-r", "5 USD"), "'5 USD' is not a cost"),
+    (("--t-r", "0"), "a turnaround of 0 s on reliable hosts"),
+    (("--turnaround", "nowhere.csv"), "nowhere.csv"),
+    (("--reliability", "0.000001", "--N", "inf"), "not even one would return in time"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), BAD, ids=lambda one: " ".join(one)[:40])
+def test_what_makes_no_sense_is_refused(place: Path, words: tuple[str, ...], said: str) -> None:
+    found = estimate(place, *STRATEGY, *words)
+    assert found.code == 2, found
+    assert said in found.err
+    assert "Traceback" not in found.err
+
+
+def test_what_is_missing_is_named_with_an_example(place: Path) -> None:
+    found = ask(place, "plan", "estimate", *STRATEGY, "--tasks", "150")
+    assert found.code == 2 and "--turnaround is not given" in found.err
+    words = ("--tasks", "150", "--turnaround", "times.csv")
+    found = ask(place, "plan", "estimate", *STRATEGY, *words)
+    assert found.code == 2 and "--unreliable is not given" in found.err
+    found = ask(place, "plan", "estimate", *STRATEGY, *words, "--from", "times.csv")
+    assert found.code == 2 and "Leave one of them out" in found.err
+    found = ask(place, "plan", "choose", "times.csv", "--prefer", "cost")
+    assert found.code == 2 and "times.csv: this is no frontier" in found.err
+    found = ask(place, "plan", "choose", "nowhere.json")
+    assert found.code == 2 and "nowhere.json: it cannot be read" in found.err
+
+
+BAD_CHOICES = [
+    (("--budget", "20"), "'20' is not a budget"),
+    (("--budget", "-3c"), "'-3c' is not a budget"),
+    (("--utility", "tail_makespan *"), "no ClassAd expression"),
+    (("--utility", "tail_makspan + 1"), "tail_makspan is no metric"),
+    (("--utility", '"fast"'), "not a number"),
+    (("--prefer", "speed"), "speed"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), BAD_CHOICES, ids=lambda one: " ".join(one)[:40])
+def test_a_choice_that_makes_no_sense_is_refused(
+    place: Path, words: tuple[str, ...], said: str
+) -> None:
+    found = ask(place, "plan", "choose", "F.json", *words)
+    assert found.code == 2, found
+    assert said in found.err

@@ -1,0 +1,67 @@
+"""A tail that is planned on real machines of two pools, one of which really die."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+
+from tests.real.conftest import Folder
+
+POOLS = """
+[pools.spot]
+price = "0.06 USD/min"
+unit = "1s"
+max = 6
+cores = 1
+reliable = false
+up = { law = "exponential", mean = "20s", at_least = "1s" }
+seed = 3
+
+[pools.owned]
+price = "0.60 USD/min"
+unit = "1s"
+max = 2
+cores = 1
+"""
+BAG = """
+command = "sleep {seconds}"
+repeatable = true
+unused = "ok"
+budget = "50 USD"
+retries = { lost = 50 }
+
+[parameters]
+seconds = [2, 3, 4, 9]
+k = { from = 1, to = 6 }
+"""
+
+
+def plans(folder: Folder) -> list[dict]:
+    link = sqlite3.connect(folder.path / ".tailrace/store.db")
+    query = "SELECT body FROM feed WHERE kind = 'plan' ORDER BY n"
+    return [json.loads(body) for (body,) in link.execute(query)]
+
+
+def test_a_tail_is_planned_without_a_word_and_the_report_says_what_came_of_it(folder: Folder):
+    folder.write("pools.toml", POOLS)
+    folder.write("bag.toml", BAG)
+    done = folder.tailrace("run", "--quiet", "--prefer", "makespan", "--report", "bag.toml")
+    assert done.returncode == 0, done.stderr
+    assert folder.outcomes() == ["succeeded"] * 24
+    told = plans(folder)
+    assert told and told[0]["number"] >= 1
+    first = told[0]
+    assert 0 < first["left"] < 6 and 0 < first["lasts"][1] <= first["lasts"][0] <= first["lasts"][2]
+    page = next(folder.path.glob(".tailrace/reports/*.html")).read_text()
+    words = " ".join(re.sub("<[^>]+>", " ", page).split())
+    assert "Plans of the tail" in words and "each given up after" in words
+    assert "identical" in folder.tailrace("replay", "--check").stdout
+
+
+def test_a_preference_beside_a_strategy_is_refused(folder: Folder):
+    said = folder.tailrace(
+        "run", "--prefer", "cost", "--replication", "wqr", "--", "true", ":::", "1"
+    )
+    assert said.returncode == 2
+    assert "both say how tasks are sent again" in said.stderr
