@@ -19,6 +19,7 @@ from tailrace.simulation.scenario import Scenario
 SCENARIOS = Path(__file__).parent / "scenarios"
 Figures = dict[str, float]
 Told = TypeVar("Told")
+Given = TypeVar("Given")
 Changes = Sequence[str]  # `bags.jobs.length=90m`, as --set has them
 
 
@@ -68,6 +69,15 @@ class Runs:
         return {
             case: found[number * seeds : (number + 1) * seeds] for number, case in enumerate(cases)
         }
+
+    def each(self, do: Callable[[Given], Told], some: Sequence[Given]) -> list[Told]:
+        """Where a study has something else to do than to run scenario files."""
+        found = []
+        with ProcessPoolExecutor(self._processes) as pool:
+            for told in (pool.map if self._processes > 1 else map)(do, some):
+                found.append(told)
+                _progress(do.__name__, len(found), len(some))
+        return found
 
     def scenario(self, file: str, changes: Changes, folder: Path | None = None) -> Scenario:
         path = SCENARIOS / file
