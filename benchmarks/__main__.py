@@ -15,7 +15,7 @@ from benchmarks.page import Results, page, table
 
 SCRIPTS = (
     "work_call", "clients", "overload", "true_20000", "python_map", "ten_million", "small_things",
-    "fresh_demo", "virtual_world", "files", "cluster", "policies",
+    "fresh_demo", "virtual_world", "files", "cluster", "policies", "planning",
 )  # fmt: skip
 DISK = Path("/var/tmp")  # on a disk where /tmp may be memory, which knows no fsync
 

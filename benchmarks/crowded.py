@@ -46,6 +46,10 @@ class Crowd:
         words = [str(port), TOKEN, str(self.start), *map(str, groups)]
         self._process = subprocess.Popen([*program, *words], stdout=subprocess.PIPE)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def hear(self) -> None:
         try:
             out, _ = self._process.communicate(timeout=self._longest_s)

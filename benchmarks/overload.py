@@ -4,31 +4,49 @@ First the rate it can sustain: clients that call again as soon as they are answe
 a result, for a task. Then so many workers with a second of work each that twice as many calls come;
 who is refused comes again when it was told to. Then three of four leave, and the rest goes on: it
 has recovered behind the last second in which one was refused, or in which the p99 was 250 ms or
-more. All of them are one process beside the server, on the same cores.
+more. All of them are one process beside the server, on the same cores, so it is told how much of
+them each had. At last, once more, the rate it can sustain: where it differs much from the first,
+the machine has become quicker or slower meanwhile. And where so much of a core was not to be had
+as before, calls for each second of the server's own CPU say what an overload costs.
 """
 
 from __future__ import annotations
 
+import resource
 import shutil
 from typing import NamedTuple
 
 from benchmarks.bench import Bench
-from benchmarks.children.crowd import Group
+from benchmarks.busy import Busy
+from benchmarks.children.crowd import Group, coming_s
 from benchmarks.crowded import Answers, Crowd
 from benchmarks.figure import Bar, Figure, at_least, below
 from benchmarks.served import Served
 
 AT_ONCE = 400  # as many as share a commit when there are more than enough
 WARM_S = 4.0  # until the server has found out how many it can see to at once
-SETTLE_S = 3.0  # until all have come, and those refused come again
+SETTLE_S = 3.0  # when all have come, until those refused come again
 QUIET_S = 15
 P99_MS = 250.0
 ENOUGH = 5_000_000
+FILES_FOR_ELSE = 1000  # store, libraries, and who has just left
+
+
+class Part(NamedTuple):
+    answers: Answers
+    server: float  # cores that it computed on
+    crowd: float
+
+    @property
+    def calls_per_cpu_s(self) -> float:
+        """That were seen to."""
+        return self.answers.rate / self.server
 
 
 class Round(NamedTuple):
-    sustained: float
-    overload: Answers
+    before: Part
+    during: Part
+    after: Part
     recovered_s: int
     lost: int
     came_again: int
@@ -37,12 +55,16 @@ class Round(NamedTuple):
 def measure(bench: Bench) -> None:
     seconds = 8.0 if bench.quick else 20.0
     rounds = [_round(bench, seconds) for _ in range(2 if bench.quick else 3)]
-    overloads = [one.overload for one in rounds]
-    _tell(bench, "the rate it sustains", "calls/s", [one.sustained for one in rounds])
+    overloads = [one.during.answers for one in rounds]
+    before = [one.before.answers.rate for one in rounds]
+    _tell(bench, "the rate it sustains", "calls/s", before)
+    after = [one.after.answers.rate for one in rounds]
+    _tell(bench, "the rate it sustains, once it is over", "calls/s", after)
     offered = [one.calls / one.lasted_s for one in overloads]
     _tell(bench, "calls that come", "calls/s", offered, note="meant to be twice as many")
-    held = [one.overload.rate / one.sustained for one in rounds]
+    held = [one.rate / rate for one, rate in zip(overloads, before, strict=True)]
     _tell(bench, "the rate that holds, beside the one it sustains", "times", held, at_least(0.8))
+    _tell_cores(bench, rounds)
     _tell(bench, "refused", "%", [100 * one.refused / one.calls for one in overloads])
     _tell(bench, "p99 of those seen to", "ms", [one.percentile(99) for one in overloads])
     again = [one.came_again for one in rounds]
@@ -57,20 +79,46 @@ def _tell(
     bench.tell(Figure("overload", f"overload: {what}", unit, values, bar, note))
 
 
+def _tell_cores(bench: Bench, rounds: list[Round]) -> None:
+    for what, parts in (
+        ("at the rate it sustains", [one.before for one in rounds]),
+        ("in the overload", [one.during for one in rounds]),
+    ):
+        _tell(bench, f"the server's CPU, {what}", "% of a core", [100 * p.server for p in parts])
+        _tell(bench, f"the workers' CPU, {what}", "% of a core", [100 * p.crowd for p in parts])
+    values = [one.during.calls_per_cpu_s / one.before.calls_per_cpu_s for one in rounds]
+    _tell(bench, "calls seen to in a second of the server's CPU, beside before", "times", values)
+
+
 def _round(bench: Bench, seconds: float) -> Round:
     folder = bench.fresh()
     with Served(folder) as server:
         server.tell(f"sweep {ENOUGH}")
-        before = _heard(Crowd(server.port, Group(AT_ONCE, WARM_S + seconds / 2, 0.0)))
-        sustained = before.within((WARM_S, WARM_S + seconds / 2)).rate
-        stays, leaves = round(sustained / 2), round(1.5 * sustained)
-        crowd = _heard(Crowd(server.port, Group(stays, seconds + QUIET_S, 1.0),
-                             Group(leaves, seconds, 1.0)))  # fmt: skip
+        all_out = Group(AT_ONCE, WARM_S + seconds / 2, 0.0)
+        first, before = _heard(server, (WARM_S, WARM_S + seconds / 2), all_out)
+        sustained = before.answers.rate
+        workers = _workers(sustained)
+        comes_s = coming_s(workers)
+        leaves_s, stretch = comes_s + seconds, (comes_s + SETTLE_S, comes_s + seconds)
+        groups = _groups(workers, workers / (2 * sustained), leaves_s)
+        crowd, during = _heard(server, stretch, *groups)
+        last, after = _heard(server, (WARM_S, WARM_S + seconds / 2), all_out)
         stored = server.tell("facts")["done"]
     shutil.rmtree(folder)
-    lost = before.told.acked + crowd.told.acked - stored
-    return Round(sustained, crowd.within((SETTLE_S, seconds)), _recovered(crowd, seconds), lost,
-                 crowd.told.came_again)  # fmt: skip
+    lost = sum(one.told.acked for one in (first, crowd, last)) - stored
+    came_again = crowd.told.came_again
+    return Round(before, during, after, _recovered(crowd, leaves_s), lost, came_again)
+
+
+def _workers(sustained: float) -> int:
+    """Fewer, with less work each, where there would be more than a process may have files."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return round(min(2 * sustained, files - FILES_FOR_ELSE))
+
+
+def _groups(workers: int, every_s: float, leaves_s: float) -> tuple[Group, Group]:
+    stays = workers // 4
+    return Group(stays, leaves_s + QUIET_S, every_s), Group(workers - stays, leaves_s, every_s)
 
 
 def _recovered(crowd: Crowd, since_s: float) -> int:
@@ -82,6 +130,10 @@ def _recovered(crowd: Crowd, since_s: float) -> int:
     return 0
 
 
-def _heard(crowd: Crowd) -> Crowd:
-    crowd.hear()
-    return crowd
+def _heard(server: Served, stretch: tuple[float, float], *groups: Group) -> tuple[Crowd, Part]:
+    """And how it went in this stretch of time."""
+    crowd = Crowd(server.port, *groups)
+    with Busy(server.pid, crowd.pid) as busy:
+        crowd.hear()
+    begin, end = (crowd.start + second for second in stretch)
+    return crowd, Part(crowd.within(stretch), *busy.cores(begin, end))

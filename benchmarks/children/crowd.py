@@ -26,6 +26,13 @@ AFTER = re.compile(rb"retry-after: *(\d+)", re.IGNORECASE)
 GOOD, REFUSED = b"HTTP/1.1 200", b"HTTP/1.1 503"
 
 
+COME_A_SECOND = 3000  # that one process can connect, and let speak at once as real workers do
+
+
+def coming_s(clients: int) -> float:
+    return clients / COME_A_SECOND
+
+
 class Group(NamedTuple):
     clients: int
     seconds: float
@@ -140,12 +147,18 @@ class Worker(asyncio.Protocol):
 
 
 async def crowd(port: int, token: bytes, start: float, groups: list[Group]) -> Told:
-    """They begin one after another, so that their calls lie beside each other, not on a heap."""
+    """They begin one after another, so that their calls lie beside each other, not on a heap.
+
+    Where they came quicker, their connections would be there for seconds before a word of theirs,
+    and a server has no patience with thousands of strangers who say nothing.
+    """
     loop, told = asyncio.get_running_loop(), Told()
     clients = [(group, n / group.clients) for group in groups for n in range(group.clients)]
 
+    comes_s = max(coming_s(len(clients)), 0.1)
+
     async def one(number: int, group: Group, place: float) -> None:
-        begins = start + place * max(group.every_s, 0.1)
+        begins = start + place * max(group.every_s, comes_s)
         await asyncio.sleep(begins - loop.time())
         worker = Worker(number, token, group, start + group.seconds, told)
         await worker.come(port)

@@ -32,6 +32,7 @@ def main() -> None:
         draw_live_view(link)
         draw_results(link)
         link.close()
+        draw_frontier()
         photograph(next((folder / ".tailrace" / "reports").glob("*.html")))
 
 
@@ -49,6 +50,17 @@ def draw_live_view(link) -> None:
 def draw_results(link) -> None:
     table = results_table(reading.results(link, 1), first=3, last=3)
     save("results.svg", "tailrace results", table, wide=84)
+
+
+def draw_frontier() -> None:
+    """Of the how-to page about plans, with its own numbers."""
+    page = (HERE.parent / "how-to" / "plan.md").read_text()
+    times = re.search(r'title="times.csv"\n(.*?)```', page, re.S)[1]
+    command = re.search(r"^\$ tailrace (plan frontier .*) -o", page, re.M)[1]
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "times.csv").write_text(times)
+        words = [*command.split(), "--plot", HERE / "frontier.svg"]
+        subprocess.run([TAILRACE, *words], cwd=place, check=True, stdout=subprocess.DEVNULL)
 
 
 def save(name: str, title: str, shown: object, wide: int) -> None:

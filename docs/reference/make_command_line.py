@@ -35,6 +35,7 @@ EXIT_CODES = {
     "demo": "as `run`",
     "watch": "as `run`: the bag's, when it has ended",
     "reproduce": "the task's own",
+    "plan": "0 · 3 nothing is within the budget or the deadline",
     "replay": "0 every decision came out the same · 1 one did not",
 }
 

@@ -28,7 +28,7 @@ from tailrace.simulation.world import World
 DOCS = ROOT / "docs"
 WORDS = (
     "bag", "task", "attempt", "pool", "lease", "host", "worker", "deadline", "time-out",
-    "time limit", "errand", "strategy", "policy", "plan", "tail",
+    "time limit", "errand", "strategy", "policy", "plan", "frontier", "tail",
 )  # fmt: skip
 
 
