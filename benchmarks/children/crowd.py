@@ -37,14 +37,15 @@ class Group(NamedTuple):
     clients: int
     seconds: float
     every_s: float  # from one call to the next; 0: as soon as the last is answered
+    cores: int = 1  # of each: so many tasks it takes at once, and brings back with the next call
 
     @classmethod
     def parse(cls, word: str) -> Group:
-        clients, seconds, every_s = word.split(":")
-        return cls(int(clients), float(seconds), float(every_s))
+        clients, seconds, every_s, cores = word.split(":")
+        return cls(int(clients), float(seconds), float(every_s), int(cores))
 
     def __str__(self) -> str:
-        return f"{self.clients}:{self.seconds}:{self.every_s}"
+        return ":".join(map(str, self))
 
 
 class Told(msgspec.Struct):
@@ -67,6 +68,7 @@ class Worker(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._host, self._token = b"crowd%d-%d" % (os.getpid(), number), token
         self._every_s, self._until, self._told = group.every_s, until, told
+        self._cores = 1000 * group.cores
         self._seq, self._data, self._heard = 0, b"", False
         self._started: list[bytes] = []
         self.left: asyncio.Future[None] = self._loop.create_future()
@@ -86,7 +88,7 @@ class Worker(asyncio.Protocol):
     def _call(self) -> None:
         self._began = self._loop.time()
         self._seq += 1
-        cores = 1000 if self._wants_more(self._began) else 0
+        cores = self._cores if self._wants_more(self._began) else 0
         results = b",".join([RESULT % int(attempt) for attempt in self._started])
         body = BODY % (self._host, self._seq, cores, results)
         self._transport.write(HEAD % (self._token, len(body)) + body)
