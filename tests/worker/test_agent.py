@@ -405,6 +405,7 @@ def test_stopping_ends_what_runs_hands_back_what_waits_reports_and_exits() -> No
     assert only(effects, Abandon).seq == seq
     call = only(effects, Call)
     assert call.body["capacity"] == {"cores": 0} and call.body["wait_s"] == 0
+    assert call.body["held"] == [1, 2] and "leaves" not in call.body
     one.replied(call.seq, reply(call.seq, ack=[3]), S)
     one.ended(1, succeeded(1) | {"outcome": "task_failed"}, S)
     assert one.gone is None
@@ -414,6 +415,7 @@ def test_stopping_ends_what_runs_hands_back_what_waits_reports_and_exits() -> No
     effects = one.replied(call_seq, reply(call_seq, ack=[1]), S + 1)
     call = only(effects, Call)
     assert [r["outcome"] for r in call.body["results"]] == ["preempted"]
+    assert call.body["held"] == [] and call.body["leaves"] is True
     effects = one.replied(call.seq, reply(call.seq, ack=[2]), S + 2)
     assert only(effects, Exit) == Exit(0, "SIGTERM")
 
@@ -422,6 +424,7 @@ def test_stopping_while_idle_says_farewell_first() -> None:
     one = agent()
     one.wake(0)
     call = only(one.stopping("SIGTERM", S), Call)
+    assert call.body["leaves"] is True
     assert kinds(one.replied(call.seq, reply(call.seq), S)) == ["Exit"]
 
 

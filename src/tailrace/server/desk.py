@@ -236,7 +236,9 @@ class Desk:
             self._take_progress(request, now)
         self._end_dropped(call, now)
         self._supersede(request.host)
-        if self._stop(request) is None and request.protocol == PROTOCOL:
+        if request.leaves and not request.held:
+            self._see_off(call, now)
+        elif self._stop(request) is None and request.protocol == PROTOCOL:
             self._handle(Offer(request.host, request.capacity), now)
         self._park_or_answer(call, now)
 
@@ -261,12 +263,21 @@ class Desk:
 
     def _close_old_attempts(self, call: Call, now: int) -> None:
         """Rule 4: what an earlier session had, and this one neither holds nor reports, is lost."""
+        self._end_unknown(call, Outcome.LOST, now)
+
+    def _end_unknown(self, call: Call, outcome: Outcome, now: int) -> None:
         reported = dict.fromkeys(result.attempt for result in call.request.results)
-        for attempt in list(self.scheduler.state.hosts[call.request.host].live.values()):
-            if attempt.attempt not in call.held and attempt.attempt not in reported:
-                host = call.request.host
-                lost = Ended(attempt.attempt, attempt.bag, attempt.index, host, Outcome.LOST)
-                self._handle(lost, now)
+        host = self.scheduler.state.hosts[call.request.host]
+        for one in list(host.live.values()):
+            if one.attempt not in call.held and one.attempt not in reported:
+                self._handle(Ended(one.attempt, one.bag, one.index, host.id, outcome), now)
+
+    def _see_off(self, call: Call, now: int) -> None:
+        """Its worker ends: nobody waits until it is silent. What it was sent and has not heard of
+        is handed back, since it obeys the reply to no earlier call any more."""
+        self._end_unknown(call, Outcome.CANCELLED, now)
+        self._sessions[call.request.host].gone = True
+        self._handle(HostSilent(call.request.host), now)
 
     def _take_results(self, call: Call, now: int) -> None:
         """Rule 3: every result is acknowledged, whatever becomes of it."""

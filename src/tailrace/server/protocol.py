@@ -119,6 +119,7 @@ class WorkRequest(msgspec.Struct, frozen=True):
     cpu: Model = ""
     benchmark: Annotated[float, msgspec.Meta(gt=0, lt=1e9)] | None = None  # None: not measured yet
     says: HostPolicy | None = None  # its owner, of the tasks it takes
+    leaves: bool = False  # it ends, and holds nothing any more
 
     @property
     def leaves_nothing(self) -> bool:

@@ -485,4 +485,6 @@ class Agent:
             progress=progress,
             wait_s=wait_s,
         )
+        if self._leaving is not None and not body["held"]:
+            body["leaves"] = True
         return body

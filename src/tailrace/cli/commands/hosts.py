@@ -28,7 +28,8 @@ def command(as_json: bool, server: str | None) -> int:
 
     `out` are attempts a host holds, `booked` failures laid to it rather than to a task. `speed` is
     beside the reference machine; ? is one that was not measured yet. One that is idle has called
-    lately, and could work; when one falls silent, it takes the server a while to notice.
+    lately, and could work. A worker that is ended says so, and is gone at once; when one falls
+    silent, it takes the server a while to notice.
     """
     with reached(server) as here:
         found = here.hosts()
