@@ -11,9 +11,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.cli.conftest import Answer, Live, ask
 from tests.real.served import serving
 
+from tailrace.cli.servers.calling import call
+from tailrace.errors import BadInput
 from tailrace.worker.joining import BadJoin, found
 
 SECRET = "s" * 43
@@ -216,3 +219,11 @@ def test_what_to_type_next_is_of_a_server_where_there_is_one(live: Live) -> None
     assert ada.code == 0, ada.err
     told = ask(live.folder, "status", "--server", "ada.join")
     assert told.out == "There is no bag here yet. Hand one in with `tailrace submit`.\n"
+
+
+def test_an_answer_that_comes_before_all_was_sent_is_read(tmp_path: Path) -> None:
+    """A server does not take to its end what it has refused."""
+    with serving(tmp_path) as server:
+        stranger = replace(server.owner, token=SECRET)
+        with pytest.raises(BadInput, match="does not know your token"):
+            call(stranger, "POST", "/api/v1/bags", {"spec": "x" * (64 << 20)})

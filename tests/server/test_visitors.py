@@ -57,9 +57,27 @@ class Visited:
         await writer.drain()
         return reader, writer
 
-    def post(self, path: str, size: int) -> bytes:
-        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\n"
+    def post(self, path: str, size: int, token: str = "") -> bytes:
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token or self.token}\r\n"
         return f"{head}Content-Length: {size}\r\n\r\n".encode()
+
+    async def pool(self) -> str:
+        """A token of one."""
+        body = b'{"kind": "pool", "name": "lab"}'
+        line = await self.come(self.post("/api/v1/tokens", len(body)) + body)
+        assert await _status(line) == b"200"
+        await line[0].readuntil(b"\r\n\r\n")
+        return str(json.loads(await line[0].readuntil(b"}"))["token"])
+
+    async def send(self, line: Line, size: int) -> int:
+        """How much of it went, until the server had enough."""
+        for sent in range(0, size, 1 << 16):
+            try:
+                line[1].write(b" " * (1 << 16))
+                await line[1].drain()
+            except ConnectionError:
+                return sent
+        return size
 
     async def seconds(self, number: int) -> None:
         """As if they had passed."""
@@ -187,6 +205,60 @@ def test_a_body_that_trickles_is_given_up(tmp_path: Path) -> None:
                 await door.seconds(1)
             await door.seconds(1)
             assert b" 408 " in await _rest(line)
+
+    asyncio.run(go())
+
+
+NONE, POOL = "wrong", "pool"
+REFUSALS = [
+    (NONE, "/api/v1/bags", 401),
+    (NONE, "/api/v1/work", 401),
+    (POOL, "/api/v1/bags", 403),
+    ("", "/api/v1/gc", 413),
+    ("", "/api/v1/nothing", 404),
+    (POOL, "/api/v1/work", 503),
+]
+ENDLESS = 1 << 40
+
+
+@asynccontextmanager
+async def refused(folder: Path, kind: str, path: str, status: int) -> AsyncIterator[Any]:
+    """A line whose call is refused, though its body has only begun."""
+    async with visited(folder) as door:
+        token = await door.pool() if kind == POOL else kind
+        if status == 503:
+            door.server.world.turnstile.room = 0
+        line = await door.come(door.post(path, ENDLESS, token))
+        await door.send(line, 2 << 20)
+        assert await _status(line) == b"%d" % status
+        yield door, line
+
+
+@pytest.mark.parametrize(("kind", "path", "status"), REFUSALS)
+def test_of_a_body_that_is_refused_so_much_is_let_in_and_no_more(
+    tmp_path: Path, kind: str, path: str, status: int
+) -> None:
+    async def go() -> None:
+        async with refused(tmp_path, kind, path, status) as (door, line):
+            sent = await door.send(line, 8 * visitor.REST_BYTES)
+            assert visitor.REST_BYTES / 2 < sent < 4 * visitor.REST_BYTES
+            await _until(lambda: not door.visitors)
+            assert await _status(await door.come(HEALTH)) == b"200"
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(("kind", "path", "status"), REFUSALS)
+def test_a_body_that_is_refused_comes_to_its_end_soon_or_its_line_does(
+    tmp_path: Path, kind: str, path: str, status: int
+) -> None:
+    async def go() -> None:
+        async with refused(tmp_path, kind, path, status) as (door, line):
+            for _ in range(visitor.REST_S + 2):
+                line[1].write(b" " * 100)
+                await asyncio.sleep(0.002)
+                await door.seconds(1)
+            await _until(lambda: not door.visitors)
 
     asyncio.run(go())
 

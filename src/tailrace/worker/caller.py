@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from contextlib import suppress
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from urllib.parse import urlsplit
 
@@ -100,7 +101,8 @@ class Caller:
     def _exchange(self, seq: int, body: bytes, wait_s: float) -> Answer:
         connection = self._connect()
         connection.sock.settimeout(wait_s + SLACK_S)
-        connection.request("POST", self._path(), body, self._headers())
+        with suppress(BrokenPipeError, ConnectionResetError):  # it may have answered before the end
+            connection.request("POST", self._path(), body, self._headers())
         response = connection.getresponse()
         data = response.read()
         if response.will_close:

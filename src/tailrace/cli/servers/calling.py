@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -64,7 +65,8 @@ def _exchange(
         sent = None if body is None else msgspec.json.encode(body)
         head = {"authorization": f"Bearer {owner.token}"}
         head |= {"idempotency-key": key} if key else {}
-        connection.request(method, urlsplit(owner.address).path + path, sent, head)
+        with suppress(BrokenPipeError, ConnectionResetError):  # it may have answered before the end
+            connection.request(method, urlsplit(owner.address).path + path, sent, head)
         reply = connection.getresponse()
         return reply.status, reply.read(), reply.getheader("retry-after")
     except (OSError, HTTPException) as error:

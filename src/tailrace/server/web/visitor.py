@@ -26,6 +26,10 @@ HEAD_S = 20  # for TLS and a head; and so long a stranger may say nothing
 IDLE_S = 150  # for who has shown a token; uvicorn ends it before, unless something trickles in
 BODY_S = 30  # in which so much of a body must come, or its end: about 9 kB a second
 BODY_BYTES = 256 << 10
+# Of a body that nobody reads any more, since its call has its answer. Some is let in because who is
+# cut off in the midst of sending may never see that answer: more than workers send, as a rule.
+REST_BYTES = 16 << 20
+REST_S = 20
 TOO_SLOW = b'{"error": "the body came too slowly: at least 256 KiB in 30 seconds are expected"}'
 REFUSED = encode({"error": FULL})
 WORK_URL = b"/api/v1/work"
@@ -37,6 +41,7 @@ class Stage(Enum):
     IDLE = auto()
     HEAD = auto()
     BODY = auto()
+    REST = auto()  # of a body: its call has been answered
     ANSWER = auto()  # ours to give: it takes what it takes
 
 
@@ -54,7 +59,8 @@ class Visitor(HttpToolsProtocol):
         self._stays_away_s = stays_away_s
         self._refused = False  # this call, by its head: its body is not taken
         self.entered = False  # and, where it speaks TLS, done with greeting
-        self._in_head = False
+        self._in_head = self._in_body = False
+        self._rest = 0  # bytes of this body that came after the answer
         self._known = False
         self._bytes = 0  # that came, within this stage
         self._calls = 0  # whose heads have come
@@ -82,8 +88,9 @@ class Visitor(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._in_head, self._in_body = False, True
         self._calls += 1
+        self._rest = 0
         self._refused = False
         if self._stays_away_s is not None and self._plainly_works():
             after_s = self._stays_away_s(self.headers)
@@ -95,10 +102,18 @@ class Visitor(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        if not self._refused:
+        if self._is_answered():
+            self._rest += len(body)
+            if self._rest > REST_BYTES:
+                self.transport.close()
+        else:
             super().on_body(body)
 
+    def _is_answered(self) -> bool:
+        return self._refused or self.cycle.response_complete
+
     def on_message_complete(self) -> None:
+        self._in_body = False
         if not self._refused:
             super().on_message_complete()
 
@@ -133,6 +148,8 @@ class Visitor(HttpToolsProtocol):
             return Stage.ANSWER
         if cycle is not None and not cycle.response_complete:
             return Stage.BODY if cycle.more_body else Stage.ANSWER
+        if self._in_body:
+            return Stage.REST
         return Stage.HEAD if self._in_head else Stage.IDLE
 
     def look(self) -> bool:
@@ -152,7 +169,7 @@ class Visitor(HttpToolsProtocol):
     def _most(self, stage: Stage) -> int:
         if stage is Stage.IDLE and self.known:
             return IDLE_S
-        return BODY_S if stage is Stage.BODY else HEAD_S
+        return {Stage.BODY: BODY_S, Stage.REST: REST_S}.get(stage, HEAD_S)
 
     def turn_away(self) -> None:
         """Who is slow with a body is told so. The call that waits for it ends with the line."""
