@@ -72,6 +72,19 @@ def test_what_is_kept_of_a_call_cannot_be_tried_out_on_a_secret(tmp_path: Path) 
         assert server.call("POST", BAGS, other, idempotency_key="k")[0] == 422
 
 
+def test_a_call_is_known_again_that_an_older_server_kept_by_its_plain_hash(tmp_path: Path) -> None:
+    body = {"spec": SPEC}
+    with spoken(tmp_path) as server:
+        first = server.call("POST", BAGS, body, idempotency_key="k")
+        plain = hashlib.sha256(json.dumps(body).encode()).hexdigest()
+        server.world.store.write("UPDATE submissions SET hash = ?", plain)
+    with spoken(tmp_path) as server:
+        assert _hashes(server) == [plain]
+        assert server.call("POST", BAGS, body, idempotency_key="k") == first
+        other = {"spec": {**SPEC, "command": "false"}}
+        assert server.call("POST", BAGS, other, idempotency_key="k")[0] == 422
+
+
 def test_calls_at_the_same_time_and_a_commit_that_fails_make_one_bag(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

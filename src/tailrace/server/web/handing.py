@@ -107,8 +107,9 @@ class Handing:
         """Answered when it is committed; made again under the same key, it is the same bag."""
         if call.key is None:
             return await self._hand_in(call)
-        key = replace(call.key, hash=await asyncio.to_thread(self._vouched, call.key.hash))
-        return await self._repeats.once(key, lambda: self._hand_in(call._replace(key=key)))
+        sent = call.key.hash
+        key = replace(call.key, hash=await asyncio.to_thread(self._vouched, sent))
+        return await self._repeats.once(key, sent, lambda: self._hand_in(call._replace(key=key)))
 
     async def _hand_in(self, call: Call) -> Submitted:
         """While results are taken over, the bags that have them must not go."""
