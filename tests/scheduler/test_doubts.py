@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.policy import HostPolicy
 from tailrace.bag.terms import Retries
 from tailrace.pools.terms import Pool
+from tailrace.scheduler import policies
 from tailrace.scheduler.decisions import Assign, Exclude, PauseBag
+from tailrace.scheduler.state import Bag, Host, State
 
 from .stage import SECOND, Stage, assigned
 
@@ -229,3 +234,35 @@ def test_every_bag_ends_or_is_paused_and_never_by_one_broken_host_among_good_one
     if world.one_broken_among_good():
         assert world.stage.phase(world.bag) == "finished"
         assert set(world.stage.results(world.bag)) == {Outcome.SUCCEEDED}
+
+
+@pytest.mark.parametrize("others", [20, 400])
+def test_of_hosts_that_choose_their_tasks_few_are_asked_however_many_there_are(
+    others: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether another host would take what failed on this one is asked with each of its offers."""
+    asked: Counter[str] = Counter()
+
+    def counted(state: State, bag: Bag, host: Host) -> str:
+        asked[host.id] += 1
+        return refuses(state, bag, host)
+
+    refuses = policies._host_refuses
+    stage = Stage(check=False)
+    for number in range(others):
+        stage.host(f"picky{number}")
+        says = HostPolicy(host_requirements='BoT.Owner == "eve"')
+        stage.tell(replace(stage.seen[f"picky{number}"], says=says))
+    stage.hosts("a", "b", "x")
+    stage.submit(200)
+    stage.pass_trial("a")
+    stage.offer("a")
+    stage.offer("b")
+    assert fail_all_it_gets(stage, "x") == 5
+    stage.offer("x")
+    monkeypatch.setattr(policies, "_host_refuses", counted)
+    for _ in range(50):
+        stage.withdraw("x")
+        assert stage.offer("x") == []
+    assert not asked
+    assert "5 tasks failed on it" in stage.explain("host x")

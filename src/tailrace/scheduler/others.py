@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tailrace.bag.needs import Amounts, fits
 from tailrace.policy.attributes import Plain
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import asking, fleet, policies
 from tailrace.scheduler.state import Bag, Host, State
+
+MOST_TAKERS = 8  # more than a task avoids, as a rule
 
 
 def another(
@@ -22,26 +26,31 @@ def another(
     this one does, or whose owners do not take the bag's."""
     if not fleet.another_host(state, bag, than):
         return False  # as most often, and at no cost
-    if bag.rules is not None:
-        reliable = wants_reliable and keeps_to_reliable(state, bag)
-        hosts = [host for host in state.able.values() if host.reliable or not reliable]
-        return any(
-            host.id not in than
-            and _could(bag, host, needs or bag.terms.needs)
-            and policies.would(state, bag, host, job)
-            for host in hosts
-        )
-    if wants_reliable and keeps_to_reliable(state, bag):
-        hosts = [host for host in state.able.values() if host.reliable]
-    elif needs or state.choosy:
-        hosts = list(state.able.values())
-    else:
-        return fleet.another_host(state, bag, than)
+    reliable = wants_reliable and keeps_to_reliable(state, bag)
+    if bag.rules is None and not (reliable or needs or state.choosy):
+        return True
     wanted = needs or bag.terms.needs
-    return any(
-        host.id not in than and _could(bag, host, wanted) and policies.would(state, bag, host, job)
-        for host in hosts
-    )
+
+    def takes(host: Host) -> bool:
+        here = host.id not in than and (host.reliable or not reliable)
+        return here and _could(bag, host, wanted) and policies.would(state, bag, host, job)
+
+    return _is_one(state, bag, takes)
+
+
+def _is_one(state: State, bag: Bag, takes: Callable[[Host], bool]) -> bool:
+    """Those found before are asked first: all are looked at only where none of them will do."""
+    known = bag.takers
+    if any(takes(state.able[name]) for name in known if name in state.able):
+        return True
+    rest = (host for host in state.able.values() if host.id not in known)
+    found = next((host for host in rest if takes(host)), None)
+    if found is None:
+        return False
+    if len(known) >= MOST_TAKERS:
+        del known[next(iter(known))]
+    known[found.id] = None
+    return True
 
 
 def of_kind(
@@ -54,11 +63,12 @@ def of_kind(
     """An able host beside these that is reliable, or one that is not: a strategy that has chosen
     one kind must not wait for the other."""
     wanted = needs or bag.terms.needs
-    return any(
-        host.reliable is reliable and host.id not in than and _could(bag, host, wanted)
-        and policies.would(state, bag, host)
-        for host in state.able.values()
-    )  # fmt: skip
+
+    def takes(host: Host) -> bool:
+        here = host.reliable is reliable and host.id not in than
+        return here and _could(bag, host, wanted) and policies.would(state, bag, host)
+
+    return _is_one(state, bag, takes)
 
 
 def _could(bag: Bag, host: Host, needs: Amounts) -> bool:

@@ -109,14 +109,13 @@ def cores_of(needs: Amounts) -> int:
 class Bag:
     __slots__ = (
         "account", "added", "alarms", "asks", "columns", "cores", "done", "doubts", "drawn",
-        "ended_us", "failed", "forgiven", "fresh", "given_back", "held", "hosts",
-        "id", "lean",
+        "ended_us", "failed", "forgiven", "fresh", "given_back", "held", "hosts", "id", "lean",
         "lean_until_us", "leases", "like_count", "like_hosts", "like_sign", "live", "look_us",
         "matching", "order", "out", "owed", "paid", "phase", "plan", "queued", "refusals",
         "refused", "replication", "requeue", "round_asked", "round_open", "round_us", "rules",
-        "scattered", "short", "shunned", "slots", "submitted_us", "tail_hosts", "tail_us", "taken",
-        "telling", "terms", "timed", "times", "trials", "troubles", "unkept", "unmatched_alarm",
-        "unmatched_us", "used", "wanting", "why",
+        "scattered", "short", "shunned", "slots", "submitted_us", "tail_hosts", "tail_us",
+        "taken", "takers", "telling", "terms", "timed", "times", "trials", "troubles", "unkept",
+        "unmatched_alarm", "unmatched_us", "used", "wanting", "why",
     )  # fmt: skip
 
     def __init__(
@@ -182,6 +181,7 @@ class Bag:
         self.wanting = False  # stands in `State.wanting` (kept by `wanting`)
         self.hosts = 0  # able hosts that may run its tasks (kept by `fleet`)
         self.slots = 0  # tasks of it that they run at once
+        self.takers: dict[str, None] = {}  # hosts that would take some task (kept by `others`)
         self.leases: dict[int, None] = {}  # not yet gone
         self.timed: dict[int, None] = {}  # of those: with a price for their time
         self.paid: dict[str, int] = {}  # for leases that are gone, and for results, by currency
