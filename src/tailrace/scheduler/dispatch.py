@@ -33,8 +33,34 @@ FIRST = "first attempt"
 
 
 def send(state: State, bag: Bag, host: Host, most: int) -> None:
+    """So many, which the policies took that were asked last."""
+    if most > 1 and policies.asked_for_each(bag, host):
+        _send_each(state, bag, host, most)
+    else:
+        _send(state, bag, host, most)
+
+
+def _send_each(state: State, bag: Bag, host: Host, most: int) -> None:
+    """What policies look at changes with each that is sent: before the next they are asked anew.
+    Who draws lots, draws one for each place."""
+    rules, bound, draws = bag.rules, ENDLESS, bag.rules is not None and bag.rules.draws
+    for place in range(most):
+        if place and policies.most_more(state, bag, host) <= 0:
+            break
+        before = state.next_attempt
+        _send(state, bag, host, 1)
+        if rules is not None:
+            bound = min(bound, rules.bound)
+        if not bag.hungry or (state.next_attempt == before and not draws):
+            break
+    if rules is not None:
+        rules.bound = bound
+
+
+def _send(state: State, bag: Bag, host: Host, most: int) -> None:
     """Those that wait for another attempt come first, then the next never sent. The tail may begin
     on the way, and take all of those."""
+    first = state.next_attempt
     if bag.rules is not None:
         most = _send_by_rules(state, bag, host, most)
         if isinstance(bag.fresh, Grouped):
@@ -51,7 +77,7 @@ def send(state: State, bag: Bag, host: Host, most: int) -> None:
             replication.sent(state, bag, host, one)
     if bag.terms.tail_stays:
         tails.note(state, bag)
-    if bag.refused:
+    if bag.refused and state.next_attempt > first:
         looking.stirred(state, bag)  # its tail may have begun
     if fresh.sent >= fresh.arrived and not bag.hungry:
         fleet.sated(state, bag)  # else others would count it in the queue until its turn comes

@@ -19,7 +19,7 @@ from tailrace.policy.attributes import Pace, Plain
 from tailrace.policy.expression import Expression, No
 from tailrace.policy.names import PARAMS
 from tailrace.policy.policies import Compiled, CompiledHost, compile_host_policy
-from tailrace.scheduler import facts, looking
+from tailrace.scheduler import facts, looking, restless
 from tailrace.scheduler.fresh import Grouped
 from tailrace.scheduler.kin import TAIL, Kin, has_kin, sees_tail
 from tailrace.scheduler.requeue import Group
@@ -55,6 +55,7 @@ class Rules:
         "broken",
         "by_group",
         "changes",
+        "draws",
         "has_kin",
         "heeds_tail",
         "in_tail",
@@ -66,6 +67,7 @@ class Rules:
         "of_its_own",
         "policy",
         "rank",
+        "restless",
         "ruled",
         "sees",
         "sees_tail",
@@ -84,6 +86,8 @@ class Rules:
             tuple(dict.fromkeys(key for one in asked for key in one.keys[part])) for part in PARTS
         )
         self.job_keys = self.keys[JOB]
+        self.draws = restless.LOTTERY in self.keys[BAG]
+        self.restless = restless.looks(*asked)
         self.heeds_tail = TAIL in self.keys[BAG]
         self.by_group = any(key.startswith(PARAMS) for key in self.job_keys)
         rank = self.policy.rank
@@ -122,7 +126,7 @@ def _changes(*asked: Expression | None) -> tuple[bool, int]:
 class HostRules:
     """What the owner of a machine says, read."""
 
-    __slots__ = ("broken", "changes", "policy", "says", "sees")
+    __slots__ = ("broken", "changes", "policy", "restless", "says", "sees")
 
     def __init__(self, says: HostPolicy) -> None:
         self.says, self.broken = says, ""
@@ -131,6 +135,7 @@ class HostRules:
         except BadInput as fault:
             self.policy, self.broken = CompiledHost(), str(fault)
         self.changes, self.sees = _changes(self.policy.host_requirements)
+        self.restless = restless.looks(self.policy.host_requirements)
 
 
 def equip(bag: Bag) -> None:
@@ -168,7 +173,7 @@ def ruling(state: State, bag: Bag, host: Host) -> Ruling:
         found = rules.ruled = _new(state, bag, host, rules)
     if not found.matches:
         refused(state, bag, host)
-    elif bag.fresh.left or not looks_otherwise(bag):
+    elif bag.fresh.left or rules is None or not _some_wait_otherwise(bag, rules):
         bag.unmatched_us = 0
     return found
 
@@ -266,8 +271,20 @@ def watch_unmatched(state: State, bag: Bag) -> None:
 
 
 def looks_otherwise(bag: Bag) -> bool:
-    """Are there tasks that wait for another attempt, of which the policy may think otherwise?"""
-    return bag.rules is not None and bool(bag.rules.job_keys) and bool(bag.requeue.waiting)
+    """Are there tasks of which the policy may think otherwise, because they wait for another
+    attempt, or since each has a lot of its own?"""
+    return bag.rules is not None and (bag.rules.draws or _some_wait_otherwise(bag, bag.rules))
+
+
+def _some_wait_otherwise(bag: Bag, rules: Rules) -> bool:
+    return bool(rules.job_keys) and bool(bag.requeue.waiting)
+
+
+def asked_for_each(bag: Bag, host: Host) -> bool:
+    """May it think otherwise of the next, when one was sent?"""
+    if bag.rules is not None and bag.rules.restless:
+        return True
+    return host.rules is not None and host.rules.restless
 
 
 def would(state: State, bag: Bag, host: Host, job: tuple[Plain, ...] = ()) -> bool:
