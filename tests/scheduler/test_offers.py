@@ -84,7 +84,7 @@ def test_the_oldest_offer_is_served_first() -> None:
     assert [one.host for one in assigned(stage.last)] == ["a", "c"]  # c offered anew, after a
 
 
-def test_the_oldest_bag_is_served_first_and_the_next_gets_what_is_left() -> None:
+def test_two_bags_share_a_host_and_the_older_one_is_first() -> None:
     stage = Stage()
     stage.host("a", cores=3)
     first, second = stage.submit(3), stage.submit(5)
@@ -93,7 +93,7 @@ def test_the_oldest_bag_is_served_first_and_the_next_gets_what_is_left() -> None
     for trial in trials:
         stage.succeed(trial)
     sent = [(one.bag, one.index) for one in stage.offer("a")]
-    assert sent == [(first, 1), (first, 2), (second, 1)]
+    assert sent == [(first, 1), (second, 1), (first, 2)]
 
 
 def test_a_bag_that_is_hungry_again_is_served_in_its_old_place() -> None:

@@ -22,6 +22,11 @@ def held_at_most(bag: Bag, slots: int) -> int:
     return slots + _ahead(bag, slots) if slots else 0
 
 
+def is_short(bag: Bag) -> bool:
+    """Do its tasks end as soon as a bundle does?"""
+    return bag.times.count > 0 and bag.times.recent_us <= BUNDLE_US
+
+
 def _ahead(bag: Bag, slots: int) -> int:
     times = bag.times
     in_a_second = int(BUNDLE_US * slots / max(times.recent_us, 1.0))

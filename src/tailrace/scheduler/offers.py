@@ -3,7 +3,7 @@ then what replication wants."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from itertools import groupby
 
 from tailrace.scheduler import (
@@ -17,6 +17,7 @@ from tailrace.scheduler import (
     rounds,
     wanting,
 )
+from tailrace.scheduler.precedence import Order
 from tailrace.scheduler.ranks import Ranks
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 
@@ -155,7 +156,7 @@ def _serve_some(
     def serve(host: Host, turn: Turn) -> None:
         here = [bag for bag in bags if bag.hungry and fleet.admits_pool(bag, host)]
         if here:
-            _serve_each(state, precedence.sort(state, here, host), host, turn)
+            _serve_each(state, precedence.Order(state, host, here), host, turn)
 
     _go_round(state, pools, served, turns, serve)
 
@@ -241,7 +242,7 @@ def _serve_in_turn(state: State, host: Host, turn: Turn) -> None:
         _serve_one(state, first, host, turn)
         if turn.over(state, host):
             return
-    _serve_each(state, precedence.in_order(state, host), host, turn, first)
+    _serve_each(state, precedence.Order(state, host), host, turn, first)
 
 
 def _ruled_most(bag: Bag) -> int:
@@ -266,8 +267,12 @@ class Turn:
 
     def __init__(self, state: State) -> None:
         self.before = state.next_attempt
-        self.earlier = False  # has one of them work for this host?
+        self.earlier: dict[int, None] = {}  # those of them that have work for this host
         self.most = ENDLESS  # attempts that the host may hold, as far as they were asked
+
+    def behind(self, bag: Bag) -> bool:
+        """Has one of the others?"""
+        return len(self.earlier) > (bag.id in self.earlier)
 
     def note(self, bag: Bag) -> None:
         """What waited for another attempt may be bound otherwise than what was never sent."""
@@ -278,22 +283,21 @@ class Turn:
         return state.next_attempt > self.before and admission.is_full(state, host)
 
 
-def _serve_each(
-    state: State, bags: Iterable[Bag], host: Host, turn: Turn, but: Bag | None = None
-) -> None:
-    for bag in bags:
+def _serve_each(state: State, order: Order, host: Host, turn: Turn, but: Bag | None = None) -> None:
+    for bag in order:
         if bag is but:
             continue
+        _serve_one(state, bag, host, turn, order)
         if turn.over(state, host):
             return
-        _serve_one(state, bag, host, turn)
 
 
-def _serve_one(state: State, bag: Bag, host: Host, turn: Turn) -> None:
-    """Nobody fills the host ahead of time behind one with work for it."""
+def _serve_one(state: State, bag: Bag, host: Host, turn: Turn, order: Order | None = None) -> None:
+    """Nobody fills the host ahead of time behind another with work for it."""
     if not bag.round_open:
         rounds.ask_for(state, bag)
-        turn.earlier = turn.earlier or (_fits(bag, host) and policies.would(state, bag, host))
+        if _fits(bag, host) and policies.would(state, bag, host):
+            turn.earlier[bag.id] = None
         return
     if not _admits(state, bag, host):
         return
@@ -303,12 +307,15 @@ def _serve_one(state: State, bag: Bag, host: Host, turn: Turn) -> None:
         if not ruled.matches and not policies.looks_otherwise(bag):
             return
         most = ruled.most
-    count = admission.room_behind(state, bag, host, turn.earlier)
+    count = admission.room_behind(state, bag, host, turn.behind(bag))
     if bag.rules is not None:
         count = min(count, policies.room_of_its_own(state, bag, host))
+    if order is not None and count > 1:
+        count = min(count, order.stretch(bag))
     if count > 0:
         _send(state, bag, host, turn, count, most)
-    turn.earlier = turn.earlier or _fits(bag, host)
+    if _fits(bag, host):
+        turn.earlier[bag.id] = None
 
 
 def _send(state: State, bag: Bag, host: Host, turn: Turn, count: int, most: int) -> None:

@@ -443,6 +443,10 @@ def prefers(host: Host) -> bool:
     return host.rules is not None and host.rules.policy.host_rank is not None
 
 
+def prefers_restlessly(host: Host) -> bool:
+    return host.rules is not None and restless.looks(host.rules.policy.host_rank)
+
+
 def host_rank(state: State, bag: Bag, host: Host) -> float:
     rank = None if host.rules is None else host.rules.policy.host_rank
     return 0.0 if rank is None else _number(_asked(state, bag, host, rank))

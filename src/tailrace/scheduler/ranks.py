@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from tailrace.policy.attributes import Plain
 from tailrace.policy.expression import Expression
-from tailrace.scheduler import facts, policies
-from tailrace.scheduler.kin import BAG, HOST, OF_BOT
+from tailrace.scheduler import facts, policies, restless
+from tailrace.scheduler.kin import BAG, HOST, OF_BOT, TAIL
 from tailrace.scheduler.state import Bag, Host, State
 
 Looks = tuple[Plain, ...]  # what an expression sees of a bag
@@ -18,11 +18,12 @@ Fact = Callable[[State, Bag], Plain]
 class Asked:
     """An expression, on one host: what it asks of a bag, and what it said of those that look so."""
 
-    __slots__ = ("differs", "facts", "found")
+    __slots__ = ("differs", "facts", "found", "restless")
 
     def __init__(self, expression: Expression) -> None:
         self.facts: list[Fact] = [facts.BAG[key] for key in expression.keys[BAG]]
         self.differs = OF_BOT in expression.keys[HOST]
+        self.restless = restless.looks(expression) or TAIL in expression.keys[BAG]
         self.found: dict[Looks, float] = {}
 
 
@@ -30,6 +31,7 @@ class Ranks:
     def __init__(self, state: State, host: Host) -> None:
         self._state, self._host = state, host
         self._asked: dict[Expression, Asked] = {}
+        self.restless = False  # one of them may change with each task that is sent
 
     def of(self, bag: Bag) -> float:
         expression = None if bag.rules is None else bag.rules.policy.rank
@@ -38,6 +40,7 @@ class Ranks:
         asked = self._asked.get(expression)
         if asked is None:
             asked = self._asked[expression] = Asked(expression)
+            self.restless = self.restless or asked.restless
         state = self._state
         looks: Looks = tuple([fact(state, bag) for fact in asked.facts])
         if asked.differs:

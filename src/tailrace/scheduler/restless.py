@@ -13,6 +13,4 @@ OF_BAGS = ("BOT.JobsRunning", "BOT.JobsQueued", "BudgetLeft", LOTTERY)
 
 
 def looks(*asked: Expression | None) -> bool:
-    return any(
-        key in OF_HOSTS or key in OF_BAGS for one in asked if one for key in one.needs.keys
-    )
+    return any(key in OF_HOSTS or key in OF_BAGS for one in asked if one for key in one.needs.keys)

@@ -35,6 +35,10 @@ class Scale:
         """It grows by itself, but for what is given back."""
         return one.used + one.held * self._ahead
 
+    def until(self, mine: float, others: float, cores: int) -> int:
+        """So many tasks may be sent of who has had less, or as much, until the other has."""
+        return max(int((others - mine) / (cores * self._ahead)), 0) + 1
+
     def used(self, one: Account | Bag, now: int) -> int:
         """Without what is yet to come."""
         return one.used + int(one.held * now * self.weight)
