@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import msgspec
+import pytest
 
 from tailrace.cli.here.live import PlainView, line
 from tailrace.cli.here.progress import Progress
@@ -34,6 +35,20 @@ def test_no_time_left_is_told_while_the_server_is_in_trouble() -> None:
         said = line(progress, now_s * SECOND)
         assert progress.trouble in said
         assert " left" not in said and "foreseen" not in said
+
+
+@pytest.mark.parametrize(
+    "tasks, said",
+    [([7], "task 7"), ([1, 2, 3], "tasks 1, 2, 3"), ([1, 2, 3, 9, 8], "tasks 1, 2, 3 and 2 more")],
+)
+def test_what_is_taken_away_again_and_again_is_told_in_one_line(
+    tasks: list[int], said: str
+) -> None:
+    progress, out = Progress("bag", 4, 0, 0, 0), io.StringIO()
+    body = msgspec.json.encode({"tasks": tasks, "why": "taken away 3 times"})
+    progress.take(FeedItem(1, 0, "taken_away", msgspec.Raw(body)))
+    PlainView(out).update(progress, 0)
+    assert out.getvalue() == f"tailrace: bag: {said}: taken away 3 times\n"
 
 
 def test_a_log_has_each_note_once_when_it_comes() -> None:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
-from contextlib import AbstractContextManager
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.cli.conftest import ask
-from tests.real.served import Server, wait_for, worker
+from tests.real.served import Server, environment, wait_for, worker
 
 from tailrace.server.people.secretfile import keep
 from tailrace.worker.joining import Join
@@ -99,6 +101,22 @@ class Grid:
         status, told = self.server.ask(self.token(user, "user"), "GET", path)
         assert status == 200, told
         return [item["body"] for item in told if item["kind"] == kind]
+
+    @contextmanager
+    def watched(self, bag: int, user: str = "ada") -> Iterator[Path]:
+        """Into a file: what its owner sees who watches it."""
+        place, seen = self.place(user), self.folder / f"seen-{bag}"
+        with open(seen, "wb") as file:
+            watch = subprocess.Popen(
+                [sys.executable, "-m", "tailrace", "watch", str(bag)],
+                cwd=place, env=environment({"TAILRACE_SERVER": str(place / "server.join")}),
+                stderr=file, stdout=file,
+            )  # fmt: skip
+        try:
+            yield seen
+        finally:
+            watch.kill()
+            watch.wait()
 
     def outcomes(self, bag: int, user: str = "ada") -> list[str | None]:
         told = self.ask("results", str(bag), "--json", user=user)

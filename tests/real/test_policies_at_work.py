@@ -3,8 +3,6 @@ which tasks are sent twice. Tasks wait for files, so that nothing hangs on how f
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from tests.cli.conftest import ask
 from tests.real.grid import HOLD, Grid, Sent, most_at_once
-from tests.real.served import environment, serving, wait_for
+from tests.real.served import serving, wait_for
 
 POOLS = """
 [pools.patient]
@@ -61,18 +59,7 @@ def unmatched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Unmatched]:
         wait_for(lambda: len(own.hosts("lab")) == 2 and own.hosts("large"))
         bag = own.submit("command = 'echo {n}'\npools = '!large'\n[parameters]\nn = [1]\n"
                          "[policy]\nJobRequirements = 'Host.NumCpus >= 8'\n")  # fmt: skip
-        seen = folder / "seen"
-        with open(seen, "wb") as file:
-            watch = subprocess.Popen(
-                [sys.executable, "-m", "tailrace", "watch", str(bag)],
-                cwd=own.place(), env=environment({"TAILRACE_SERVER": "server.join"}), stderr=file,
-                stdout=file,
-            )  # fmt: skip
-        try:
-            yield Unmatched(own, bag, seen)
-        finally:
-            watch.kill()
-            watch.wait()
+        yield Unmatched(own, bag, stack.enter_context(own.watched(bag)))
 
 
 def held(file: str) -> str:
@@ -284,10 +271,13 @@ def test_a_task_preempted_three_times_is_kept_for_a_reliable_pool_and_says_so(gr
     bag = grid.submit(f"command = '{held('free')}; echo {{n}}'\nrepeatable = true\n"
                       "pools = ['spot', 'own']\n[parameters]\nn = [7]\n")  # fmt: skip
 
-    def explained() -> str:
-        return str(grid.ask("explain", "0", "--bag", str(bag)).out)
-
-    wait_for(lambda: "3 times now: wanted on a reliable pool" in explained())
+    why = "taken away 3 times, wanted on a reliable pool from now on"
+    with grid.watched(bag) as seen:
+        wait_for(lambda: f"task 0: {why}\n" in seen.read_text())
+    assert grid.feed(bag, "taken_away") == [{"tasks": [0], "why": why}]
+    assert (
+        "3 times now: wanted on a reliable pool" in grid.ask("explain", "0", "--bag", str(bag)).out
+    )
     before = grid.sent(bag)
     assert {one.pool for one in before} == {"spot"}
     assert [one.outcome for one in before].count("preempted") == 3
@@ -301,6 +291,8 @@ def test_a_task_preempted_three_times_is_kept_for_a_reliable_pool_and_says_so(gr
     work = {one["pool"]: one["work"] for one in ask(grid.folder, "pools", "--json").json}
     assert work["spot"]["failures"]["preempted"] == 3 and work["spot"]["finished"] == 0
     assert work["own"]["finished"] == 2
+    assert grid.ask("report", str(bag), "--output", "page.html").code == 0
+    assert f"task 0: {why}" in (grid.place() / "page.html").read_text()
 
 
 NO_HOST = 'all 3 hosts are sent away: 2 by Host.NumCpus >= 8; 1 by !(Host.Pool =?= "large")'

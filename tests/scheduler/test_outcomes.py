@@ -11,7 +11,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Growth, Limits, Retries
 from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler.bits import AllBits
-from tailrace.scheduler.decisions import Close
+from tailrace.scheduler.decisions import Close, TakenAway
 from tailrace.scheduler.events import Change, Ended
 
 from .stage import GIB, SECOND, Stage, assigned, dropped, kinds, settled
@@ -76,9 +76,11 @@ def test_a_preemption_never_eats_a_retry() -> None:
 SPOT, SOLID = Pool("spot", max=0, reliable=False), Pool("solid", max=0)
 
 
-def preempted_three_times(*pools: Pool) -> tuple[Stage, int]:
+def preempted_three_times(*pools: Pool, also: str = "") -> tuple[Stage, int]:
     stage = Stage(*pools)
     stage.host("a", pool="spot")
+    if also:
+        stage.host(also, pool="solid")
     bag = stage.submit(1)
     for _ in range(3):
         (one,) = stage.offer("a")
@@ -87,8 +89,8 @@ def preempted_three_times(*pools: Pool) -> tuple[Stage, int]:
 
 
 def test_after_three_preemptions_the_owner_is_told_and_a_reliable_pool_is_wanted() -> None:
-    stage, bag = preempted_three_times(SPOT, SOLID)
-    stage.host("b", pool="solid")
+    stage, bag = preempted_three_times(SPOT, SOLID, also="b")
+    assert taken_away(stage) == [(0, "taken away 3 times, wanted on a reliable pool from now on")]
     assert stage.offer("a") == []
     told = stage.explain(f"task {bag}/0")
     assert "on a host of a reliable pool" in told
@@ -108,6 +110,19 @@ def test_without_a_reliable_host_it_goes_where_it_can(pools: tuple[Pool, ...]) -
     assert len(stage.offer("a")) == 1
 
 
+def taken_away(stage: Stage) -> list[tuple[int, str]]:
+    return [(one.index, one.why) for one in stage.all if isinstance(one, TakenAway)]
+
+
+def test_its_owner_is_told_once_also_where_no_pool_is_reliable() -> None:
+    stage, _ = preempted_three_times(SPOT)
+    for _ in range(3):
+        (one,) = stage.offer("a")
+        stage.end(one, Outcome.PREEMPTED)
+    why = "taken away 3 times, wanted on a reliable pool from now on"
+    assert taken_away(stage) == [(0, f"{why}; until the bag has one, it may go anywhere")]
+
+
 def test_two_preemptions_are_nothing_special() -> None:
     stage = Stage(SPOT, SOLID)
     stage.host("a", pool="spot")
@@ -117,6 +132,7 @@ def test_two_preemptions_are_nothing_special() -> None:
         (one,) = stage.offer("a")
         stage.end(one, Outcome.PREEMPTED)
     assert len(stage.offer("a")) == 1
+    assert taken_away(stage) == []
 
 
 # over a limit

@@ -238,6 +238,7 @@ def _hosts(record: Record, summary: Summary) -> Html:
             _more(len(summary.hosts), "host", "hosts"),
             tag("p", "Booked: failures laid to the host, not to the task.", cls="soft"),
             *(tag("p", "Excluded: ", note) for note in record.excluded[:MOST_ROWS]),
+            *(tag("p", "Taken away: ", note) for note in record.taken_away[:MOST_ROWS]),
         ]
     )
 

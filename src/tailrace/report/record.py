@@ -123,6 +123,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     strategies: str = ""
     #: One line for each time a host was excluded: which, how long, why.
     excluded: list[str] = msgspec.field(default_factory=list)
+    #: One line for each time that tasks were preempted so often that it was told.
+    taken_away: list[str] = msgspec.field(default_factory=list)
     plans: list[PlanRecord] = msgspec.field(default_factory=list)
 
 

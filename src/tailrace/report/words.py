@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from tailrace.quantities import show_money
@@ -33,6 +33,14 @@ def _two_units(us: int) -> str:
     whole, rest = us // size, us % size // part
     unit = "days" if unit == "day" and whole != 1 else unit
     return f"{whole:,} {unit} {rest} {below}" if rest else f"{whole:,} {unit}"
+
+
+def tasks(numbers: Sequence[int], most: int = 3) -> str:
+    """`task 7`, `tasks 1, 2, 5 and 9 more`."""
+    if len(numbers) == 1:
+        return f"task {numbers[0]}"
+    more = f" and {len(numbers) - most:,} more" if len(numbers) > most else ""
+    return f"tasks {', '.join(map(str, numbers[:most]))}{more}"
 
 
 def money(cost: Mapping[str, int]) -> str:

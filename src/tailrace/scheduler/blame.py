@@ -10,7 +10,7 @@ from __future__ import annotations
 from tailrace.bag.outcome import Outcome
 from tailrace.knowledge.blackhole import improbable
 from tailrace.scheduler import admission, brakes, dispatch, doubts, fleet, growing, others, policies
-from tailrace.scheduler.decisions import Exclude, Remember
+from tailrace.scheduler.decisions import Exclude, Remember, TakenAway
 from tailrace.scheduler.events import Ended
 from tailrace.scheduler.rows import Failure
 from tailrace.scheduler.state import Bag, Host, State, Trouble
@@ -133,9 +133,22 @@ def _could_not_run(state: State, event: Ended) -> None:
 
 
 def preempted(state: State, bag: Bag, event: Ended, trouble: Trouble) -> None:
-    """Never eats a retry; who is preempted again and again is wanted on a reliable pool."""
+    """Never eats a retry; who is preempted again and again is wanted on a reliable pool, and its
+    owner is told when that begins."""
     trouble.book(Outcome.PREEMPTED)
     again_or_settle(state, bag, event, trouble)
+    times = trouble.counts[Outcome.PREEMPTED]
+    if times == admission.MOST_PREEMPTIONS and event.index not in bag.done:
+        why = f"taken away {times} times, wanted on a reliable pool from now on"
+        state.out.append(TakenAway(bag.id, event.index, why + _but(state, bag)))
+
+
+def _but(state: State, bag: Bag) -> str:
+    if others.keeps_to_reliable(state, bag):
+        return ""
+    if others.has_reliable_pool(state, bag):
+        return "; but its strategy of replication says where it goes"
+    return "; until the bag has one, it may go anywhere"
 
 
 def again_or_settle(

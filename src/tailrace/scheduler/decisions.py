@@ -97,6 +97,14 @@ class Unmatched(Decision, frozen=True):
     why: str
 
 
+class TakenAway(Decision, frozen=True):
+    """From under a task, so often that it is wanted on a reliable pool from now on."""
+
+    bag: int
+    index: int
+    why: str
+
+
 class Replan(Decision, frozen=True):
     """The world computes elsewhere, and answers with `PlanReady`."""
 
@@ -140,6 +148,7 @@ AnyDecision = (
     | PauseBag
     | Replan
     | StopBag
+    | TakenAway
     | Unmatched
     | Remember
     | Forget

@@ -26,6 +26,7 @@ from tailrace.scheduler.decisions import (
     Replan,
     Settle,
     StopBag,
+    TakenAway,
     Unmatched,
 )
 from tailrace.scheduler.events import AnyEvent, Ended, PlanReady
@@ -74,6 +75,7 @@ class Ledger:
             PauseBag: self._brake,
             Replan: self._questions.append,
             StopBag: self._brake,
+            TakenAway: self._taken_away,
             Unmatched: lambda one: self._tell(one.bag, "unmatched", {"why": one.why}),
             Forget: self._forget,
             ForgetHost: self._forget_host,
@@ -117,6 +119,7 @@ class Ledger:
         self._settled: dict[int, list[tuple[int, str]]] = {}
         self._failures: dict[int, list[tuple[int, str, str]]] = {}
         self._noted: dict[int, list[tuple[int, str]]] = {}  # successes with a note
+        self._lost: dict[tuple[int, str], list[int]] = {}  # tasks, by bag and why that is told
         self._touched: dict[str, None] = {}
         self._given: dict[str, None] = {}  # hosts that were sent something
 
@@ -165,6 +168,8 @@ class Ledger:
             noted = {"noted": self._noted[bag]} if bag in self._noted else {}
             self._tell(bag, "settled", {"tasks": settled, "failures": failures, **noted, **told})
             self._underway.told(bag, told["running"])
+        for (bag, why), tasks in self._lost.items():
+            self._tell(bag, "taken_away", {"tasks": tasks, "why": why})
         self._tell_running()
         self._note_late_reports()
         for (bag, index), row in self._troubles.items():
@@ -326,6 +331,10 @@ class Ledger:
                 said = f": {one.told}" if one.told and bag.id == one.bag else ""
                 body = {"host": one.host, "until_us": one.until_us, "why": one.why + said}
                 self._tell(bag.id, "excluded", body)
+
+    def _taken_away(self, one: TakenAway) -> None:
+        """A pool may take many machines at once: one item for all that come to the same."""
+        self._lost.setdefault((one.bag, one.why), []).append(one.index)
 
     def _brake(self, one: Any) -> None:
         """The phase that follows says it all."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from tailrace.report import words
 from tailrace.report.poolwork import PoolWork
 from tailrace.scheduler.progress import Halfway
 from tailrace.server.records.reading import FeedItem
@@ -74,6 +75,8 @@ class Progress:
             self._note(f"host {body['host']} is excluded for a while: {body['why']}")
         elif item.kind == "unmatched":
             self._note(f"no task is sent: {body['why']}")
+        elif item.kind == "taken_away":
+            self._note(f"{words.tasks(body['tasks'], MOST_TASKS)}: {body['why']}")
         elif item.kind == "lease":
             self._lease(body["lease"], body["state"], body["why"])
 

@@ -67,6 +67,7 @@ def record(link: Link, bag: int, now_us: int | None = None) -> Record:
         needs=needs.describe(row.terms.needs),
         strategies=strategies.unusual(row.terms),
         excluded=list(_excluded(link, bag)),
+        taken_away=list(_taken_away(link, bag)),
         plans=list(_plans(link, bag, row.submitted_us)),
     )
 
@@ -196,6 +197,13 @@ def lease(row: LeaseRow, now: int | None = None) -> LeaseRecord:
         currency=paid.currency,
         price=bills.price(row.billing),
     )
+
+
+def _taken_away(link: Link, bag: int) -> Iterator[str]:
+    query = "SELECT body FROM feed WHERE bag = ? AND kind = 'taken_away' ORDER BY n"
+    for (body,) in link.execute(query, (bag,)):
+        told = msgspec.json.decode(body)
+        yield f"{words.tasks(told['tasks'])}: {told['why']}"
 
 
 def _excluded(link: Link, bag: int) -> Iterator[str]:
