@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 
-from tests.real.conftest import Folder
+from tests.real.conftest import Folder, kill
 
 POOLS = """
 [pools.spot]
@@ -65,3 +65,42 @@ def test_a_preference_beside_a_strategy_is_refused(folder: Folder):
     )
     assert said.returncode == 2
     assert "both say how tasks are sent again" in said.stderr
+
+
+HELD = """
+command = "case {n} in 8|9) until [ -e go ]; do sleep 0.1; done;; *) sleep 0.2;; esac"
+repeatable = true
+unused = "ok"
+replication = { strategy = "planned", every_s = 3600, patience_s = 3600 }
+
+[parameters]
+n = { from = 0, to = 9 }
+"""
+OWN = """
+[pools.desktops]
+max = 3
+cores = 1
+reliable = false
+"""
+
+
+def test_a_server_that_was_killed_plans_from_all_that_was_seen_before(folder: Folder):
+    """Two tasks are left, whose results would be too few: what came before is in the tables."""
+    folder.write("pools.toml", OWN)
+    folder.write("bag.toml", HELD)
+    run = folder.start("run", "--quiet", "bag.toml")
+    folder.wait_for(folder.server_pid, patience_s=60)
+    folder.wait_for(lambda: len(plans(folder)) == 1, patience_s=60)
+    pid = folder.server_pid()
+    assert pid is not None
+    kill(pid)
+    run.communicate()
+    run = folder.start("resume", "--quiet")
+    folder.wait_for(lambda: len(plans(folder)) == 2, patience_s=60)
+    before, after = plans(folder)
+    assert before["left"] == after["left"] == 2
+    folder.write("go", "")
+    out, err = run.communicate()
+    assert run.returncode == 0, (out, err)
+    assert folder.outcomes() == ["succeeded"] * 10
+    assert "identical" in folder.tailrace("replay", "--check").stdout

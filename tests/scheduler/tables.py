@@ -15,6 +15,7 @@ from tailrace.scheduler.rows import (
     BagRow,
     HostRow,
     LeaseRow,
+    PastRow,
     Restored,
     TaskRow,
     UseRow,
@@ -28,6 +29,7 @@ class Tables:
         self.columns: dict[int, Columns] = {}
         self.attempts: dict[int, AttemptRow] = {}
         self.outcomes: dict[int, Outcome] = {}
+        self.ended_us: dict[int, int] = {}
         self.results: dict[tuple[int, int], tuple[int, Outcome]] = {}
         self.troubles: dict[tuple[int, int], TaskRow] = {}
         self.hosts: dict[str, HostRow] = {}
@@ -40,6 +42,7 @@ class Tables:
                 self._sent(decision, now)
             elif isinstance(decision, Close):
                 self.outcomes[decision.attempt] = decision.outcome
+                self.ended_us[decision.attempt] = now
             elif isinstance(decision, Settle):
                 self._settled(decision)
             elif isinstance(decision, Reopen):
@@ -91,7 +94,18 @@ class Tables:
             next_lease=max(self.leases, default=0) + 1,
             uses=[self.uses[key] for key in sorted(self.uses)],
             columns=dict(self.columns),  # a page of the journal keeps them
+            past=self._past(),
         )
+
+    def _past(self) -> list[PastRow]:
+        found = []
+        for number, ended_us in sorted(self.ended_us.items(), key=lambda item: item[1]):
+            row = self.attempts[number]
+            if self.bags[row.bag].terms.replication is not None:
+                outcome = self.outcomes[number]
+                found.append(PastRow(row.bag, row.host, row.sent_us, ended_us, row.timeout_us,
+                                     outcome))  # fmt: skip
+        return found
 
     def _bits(self, bag: int, *, failed: bool) -> bytes:
         bits = bytearray((self.bags[bag].terms.count + 7) // 8)

@@ -211,3 +211,48 @@ def test_a_time_out_shorter_than_usual_tells_nothing_of_the_host() -> None:
     inquiry = asked(stage.wait(3600))
     assert inquiry is not None
     assert (Fate.OUT, 8 * SECOND) in {(one.fate, one.took_us) for one in inquiry.seen}
+
+
+def ended(inquiry: Inquiry) -> list[tuple[int, int, int]]:
+    seen = [(one.sent_us, one.fate, one.took_us) for one in inquiry.seen]
+    return sorted(one for one in seen if one[1] != Fate.OUT)
+
+
+def test_what_was_seen_outlives_a_restart() -> None:
+    """One returns, one is silent, one expires and comes back too late; then the server dies."""
+    stage, sent = staged(7, 4, every_s=3600.0)
+    stage.now = 10 * SECOND
+    stage.succeed(sent[0])
+    more = stage.offer("h0")
+    stage.silent("h1")
+    stage.now += 30 * SECOND
+    stage.succeed(sent[2])
+    stage.wait(5)
+    stage.end(sent[3], Outcome.CANCELLED)
+    more += [*stage.offer("h2"), *stage.offer("h3"), *stage.offer("h0")]
+    stage.now += SECOND
+    found = [inquiry for one in more if (inquiry := asked(stage.succeed(one))) is not None]
+    assert len(found) == 1
+    assert {one.fate for one in found[0].seen} == {Fate.RETURNED, Fate.FAILED, Fate.EXPIRED}
+    stage.restart()
+    again = asked(stage.last)
+    assert again is not None
+    assert ended(again) == ended(found[0])
+
+
+def test_reliable_results_and_the_mean_time_outlive_a_restart() -> None:
+    """Five results on each kind: what an attempt is given follows from them."""
+    stage = Stage(CHEAP, DEAR)
+    strategy = Strategy("planned", {"every_s": 3600.0})
+    stage.submit(16, replication=strategy, trial_us=0, retries=FORGIVING)
+    stage.hosts("h0", "h1", pool="cheap")
+    for _ in range(6):
+        for one in [*stage.offer("h0"), *stage.offer("h1")]:
+            stage.now += 3 * SECOND
+            stage.succeed(one)
+    before = stage.offer("h0")
+    stage.restart()
+    stage.back("h0", "h1")
+    after = stage.offer("h1")
+    assert [one.timeout_us for one in after] == [one.timeout_us for one in before] != [None]
+    assert after[0].timeout_us != 4 * 3600 * SECOND

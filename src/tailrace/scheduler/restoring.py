@@ -17,7 +17,7 @@ from tailrace.scheduler import (
 )
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.events import LeaseState
-from tailrace.scheduler.rows import AttemptRow, BagPhase, HostRow, LeaseRow, Restored
+from tailrace.scheduler.rows import AttemptRow, BagPhase, HostRow, LeaseRow, PastRow, Restored
 from tailrace.scheduler.state import ENDED, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
@@ -44,7 +44,18 @@ def restore(rows: Restored, now: int) -> State:
     shares.restore(state, rows.uses)
     for bag in state.bags.values():
         _take_up(state, bag)
+    _look_back(state, rows.past)
     return state
+
+
+def _look_back(state: State, past: list[PastRow]) -> None:
+    of: dict[int, list[PastRow]] = {}
+    for row in past:
+        of.setdefault(row.bag, []).append(row)
+    for number, some in of.items():
+        replication = state.bags[number].replication
+        if replication is not None:
+            replication.looks_back(some)
 
 
 def _meet_again(state: State, row: HostRow) -> None:

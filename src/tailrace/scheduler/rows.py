@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from tailrace.bag.columns import Columns
+from tailrace.bag.outcome import Outcome
 from tailrace.bag.policy import HostPolicy
 from tailrace.bag.terms import Limits, Terms
 from tailrace.knowledge.inquiry import Plan
@@ -74,6 +75,31 @@ class AttemptRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     host: str
     sent_us: int
     timeout_us: int | None = None
+
+
+class PastRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An attempt that has ended."""
+
+    bag: int
+    host: str
+    sent_us: int
+    ended_us: int
+    timeout_us: int | None
+    outcome: Outcome
+
+    @property
+    def took_us(self) -> int:
+        return self.ended_us - self.sent_us
+
+    @property
+    def expired(self) -> bool:
+        """Its time-out had passed, whatever came after."""
+        timeout_us = self.timeout_us
+        late = timeout_us is not None and self.took_us >= timeout_us
+        return self.outcome is Outcome.EXPIRED or late
+
+
+MOST_PAST = 4000  # attempts of a bag, by which its strategy knows hosts again
 
 
 class HostRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
@@ -153,3 +179,4 @@ class Restored(msgspec.Struct, frozen=True):
     next_lease: int = 1
     uses: list[UseRow] = []
     columns: dict[int, Columns] = {}  # parameters that a bag's policy looks at
+    past: list[PastRow] = []  # of bags with a replication strategy, in the order of their ends

@@ -19,12 +19,14 @@ import math
 from collections import deque
 from itertools import islice
 
+from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import admission, dispatch, fleet, looking, others, policies, wanting
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.replication.replication import Replication
+from tailrace.scheduler.rows import PastRow
 from tailrace.scheduler.state import Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
@@ -68,6 +70,7 @@ class NTDMr(Replication):
         self._dear_out = 0
         self._most_dear = 0
         self._begun = False  # its tail, since the server began
+        self._past: list[PastRow] = []  # that are still to be looked at
 
     # what it is asked
 
@@ -94,6 +97,10 @@ class NTDMr(Replication):
         """None is known before there are a few."""
         count, together_us = self._turnarounds[reliable]
         return together_us // count if count >= FIRST_RESULTS else 0
+
+    def _note_turnaround(self, reliable: bool, took_us: int) -> None:
+        self._turnarounds[reliable][0] += 1
+        self._turnarounds[reliable][1] += took_us
 
     def wants(self, bag: Bag, reliable: bool) -> bool:
         if not self._queued or not bag.runs:
@@ -152,8 +159,7 @@ class NTDMr(Replication):
     def over(self, state: State, bag: Bag, attempt: Attempt, succeeded: bool) -> None:
         dear = state.hosts[attempt.host].reliable
         if succeeded:
-            self._turnarounds[dear][0] += 1
-            self._turnarounds[dear][1] += state.now - attempt.sent_us
+            self._note_turnaround(dear, state.now - attempt.sent_us)
         if dear and attempt.expired and attempt.sent_us >= self._slackened_us:
             self._slack, self._slackened_us = min(2 * self._slack, MOST_SLACK), state.now
         if self._dear_out:
@@ -319,7 +325,20 @@ class NTDMr(Replication):
         self._turned.pop(index, None)
         return dear is not None
 
+    def looks_back(self, past: list[PastRow]) -> None:
+        self._past = past
+
+    def _recall(self, bag: Bag, one: PastRow, reliable: bool) -> None:
+        """As if it ended now."""
+        if one.outcome is Outcome.SUCCEEDED:
+            self._note_turnaround(reliable, one.took_us)
+
     def restore(self, state: State, bag: Bag) -> None:
+        past, self._past = self._past, []
+        for one in past:
+            host = state.hosts.get(one.host)
+            if host is not None:  # nobody knows of what kind those were that are forgotten
+                self._recall(bag, one, host.reliable)
         self._dear_out = sum(
             state.hosts[one.host].reliable for attempts in bag.live.values() for one in attempts
         )

@@ -18,6 +18,7 @@ from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember, Replan
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.replication.ntdmr import FIRST_RESULTS, SECOND_US, NTDMr
+from tailrace.scheduler.rows import PastRow
 from tailrace.scheduler.state import Bag, State
 from tailrace.scheduler.timers import Alarm
 
@@ -51,17 +52,25 @@ class Planned(NTDMr):
         self._results = 0
 
     def ended(self, state: State, bag: Bag, attempt: Attempt, outcome: Outcome) -> None:
-        took_us = state.now - attempt.sent_us
-        if state.hosts[attempt.host].reliable:
-            if outcome is Outcome.SUCCEEDED:
-                self._dear_us.append(took_us)
+        reliable = state.hosts[attempt.host].reliable
+        self._note(bag, _past(state, attempt, outcome), reliable)
+        if reliable:
             return
-        fate = _fate(attempt, outcome, self._usual_us())
-        self._seen.append(Seen(attempt.sent_us - bag.submitted_us, took_us, fate))
-        self._results += outcome is Outcome.SUCCEEDED
         late = bag.tail_us is not None and bag.plan is None and not self._asked
         if late and self._results == FIRST_RESULTS:
             self._ask(state, bag)
+
+    def _recall(self, bag: Bag, one: PastRow, reliable: bool) -> None:
+        super()._recall(bag, one, reliable)
+        self._note(bag, one, reliable)
+
+    def _note(self, bag: Bag, one: PastRow, reliable: bool) -> None:
+        if not reliable:
+            fate = _fate(one, self._usual_us())
+            self._seen.append(Seen(one.sent_us - bag.submitted_us, one.took_us, fate))
+            self._results += one.outcome is Outcome.SUCCEEDED
+        elif one.outcome is Outcome.SUCCEEDED:
+            self._dear_us.append(one.took_us)
 
     # plans
 
@@ -184,14 +193,21 @@ class Planned(NTDMr):
         return min(most, max(bag.tail_hosts, 1))
 
 
-def _fate(attempt: Attempt, outcome: Outcome, usual_us: int) -> int:
+def _past(state: State, attempt: Attempt, outcome: Outcome) -> PastRow:
+    """How the tables have it: what was dropped in time would have ended otherwise."""
+    booked = attempt.dropping or (Outcome.EXPIRED if attempt.expired else outcome)
+    told = outcome if outcome is Outcome.SUCCEEDED else booked
+    return PastRow(attempt.bag, attempt.host, attempt.sent_us, state.now, attempt.timeout_us, told)
+
+
+def _fate(one: PastRow, usual_us: int) -> int:
     """One given up sooner than before the tail might have returned; and what its task did wrong
     says nothing of the host."""
-    if outcome is Outcome.SUCCEEDED:
+    if one.outcome is Outcome.SUCCEEDED:
         return RETURNED
-    if attempt.expired or attempt.dropping is Outcome.EXPIRED:
-        return EXPIRED if (attempt.timeout_us or 0) >= usual_us else OUT
-    return FAILED if outcome in GONE and attempt.dropping is None else OUT
+    if one.expired:
+        return EXPIRED if (one.timeout_us or 0) >= usual_us else OUT
+    return FAILED if one.outcome in GONE else OUT
 
 
 def _is_late(cheap: list[Pool]) -> bool:

@@ -1,8 +1,9 @@
 """What a replication strategy is asked.
 
 It keeps the attempts it *wants*, in order; an offer takes the first that may go there. Dropping one
-that is only wanted costs nothing. What is kept here follows from the tasks' rows and live attempts,
-so that a restart loses nothing. This one wants nothing beyond what the bag itself sends.
+that is only wanted costs nothing. What is kept here follows from the tasks' rows and from attempts,
+live and past, so that a restart loses nothing. This one wants nothing beyond what the bag itself
+sends.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from tailrace.knowledge.inquiry import Plan
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.requeue import Group
+from tailrace.scheduler.rows import PastRow
 from tailrace.scheduler.state import Bag, Host, State, Trouble
 
 
@@ -95,6 +97,10 @@ class Replication:
 
     def resumed(self, state: State, bag: Bag) -> None:
         """The bag was paused, and runs again."""
+
+    def looks_back(self, past: list[PastRow]) -> None:
+        """The newest attempts of the bag that have ended, as the tables have them; `restore` comes
+        after that, when the pools are known."""
 
     def restore(self, state: State, bag: Bag) -> None:
         """The bag has come back from its rows, and the pools are known."""

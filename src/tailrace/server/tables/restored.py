@@ -9,10 +9,13 @@ import msgspec
 from tailrace.bag.columns import Columns, columns
 from tailrace.policy.parameters import names_in
 from tailrace.scheduler.rows import (
+    MOST_PAST,
     AttemptRow,
+    BagPhase,
     BagRow,
     HostRow,
     LeaseRow,
+    PastRow,
     Restored,
     TaskRow,
     UseRow,
@@ -38,6 +41,7 @@ def restored(link: Link) -> Restored:
         next_lease=_next(link, "SELECT coalesce(max(lease), 0) FROM leases", "last_lease"),
         uses=_rows(link, "SELECT row FROM uses ORDER BY bag, owner", UseRow),
         columns={bag.bag: _columns(link, bag) for bag in bags if names_in(bag.terms.policy)},
+        past=[row for bag in bags if _looks_back(bag) for row in _past(link, bag.bag)],
     )
 
 
@@ -61,6 +65,22 @@ def _live(link: Link) -> list[AttemptRow]:
         "SELECT attempt, bag, idx, host, sent_us, timeout_us FROM live_attempts ORDER BY attempt"
     )
     return [AttemptRow(*row) for row in rows]
+
+
+def _looks_back(bag: BagRow) -> bool:
+    return bag.terms.replication is not None and bag.phase is not BagPhase.FINISHED
+
+
+def _past(link: Link, bag: int) -> list[PastRow]:
+    """The newest that have ended. They are found by their numbers: by the tasks, all of a large bag
+    would have to be looked at first."""
+    rows = link.execute(
+        "SELECT bag, host, sent_us, ended_us, timeout_us, outcome FROM attempts"
+        " WHERE +bag = ? AND ended_us IS NOT NULL ORDER BY attempt DESC LIMIT ?",
+        (bag, MOST_PAST),
+    )
+    found = [msgspec.convert(list(row), PastRow) for row in rows.fetchall()]
+    return sorted(found, key=lambda one: one.ended_us)
 
 
 def _rows(link: Link, query: str, kind: type[Any]) -> list[Any]:
