@@ -13,7 +13,8 @@ from tests.planning.settings import T_UR, paper, sure
 
 from tailrace.errors import BadInput
 from tailrace.planning.estimate import Samples, sample
-from tailrace.planning.kernel.model import Standing
+from tailrace.planning.kernel import model
+from tailrace.planning.kernel.model import OWN, Standing
 from tailrace.planning.setting import Hosts, Setting
 from tailrace.planning.strategy import Strategy
 
@@ -167,8 +168,13 @@ def test_whatever_is_asked_the_figures_are_possible(
     assert all(np.isfinite(values).all() for values in found.values())
 
 
-def standing(tasks: list[tuple[int, int]], out: list[tuple[float, ...]]) -> Standing:
-    return Standing(np.array(tasks, np.int64).reshape(-1, 2), np.array(out).reshape(-1, 4))
+def standing(
+    tasks: list[tuple[int, int]], out: list[tuple[float, ...]],
+    hosts: list[tuple[float, ...]] | None = None, on: list[int] | None = None,
+) -> Standing:  # fmt: skip
+    rows = np.array(tasks, np.int64).reshape(-1, 2), np.array(out, np.float64).reshape(-1, 4)
+    told = None if hosts is None else np.array(hosts, np.float64).reshape(-1, 3)
+    return model.standing(*rows, told, None if on is None else np.array(on, np.int64))
 
 
 def from_here(setting: Setting, strategy: Strategy, here: Standing, many: int = 1) -> Samples:
@@ -275,3 +281,56 @@ def test_what_is_out_beyond_the_time_in_which_failures_are_told_will_return() ->
     here = standing([(0, 0)], [(0, 0, 7.9, 30.0)])
     times = from_here(setting, Strategy(None, 40.0, 40.0, 0.0), here, 200).of["makespan"]
     assert np.all(times < 2.2)
+
+
+HOUR = 3600.0
+
+
+def leased(**changed: float) -> Setting:
+    """A host is paid by the hour, one cent a second; nothing else costs anything."""
+    hosts = Hosts(2, np.array([10.0]), per_lease_s=1.0, unit_s=HOUR, **changed)
+    return sure(tasks=1, hosts=2, cheap=hosts)
+
+
+@pytest.mark.parametrize(
+    ("since", "paid"),
+    [(-3000.0, 0.0), (-3598.0, HOUR), (-7198.0, HOUR), (0.0, HOUR), (OWN, 0.0)],
+    ids=["within the unit", "into the next", "and the third", "from now on", "of our own"],
+)
+def test_a_unit_that_has_begun_is_paid_already(since: float, paid: float) -> None:
+    """The attempt returns in five seconds."""
+    here = standing([(0, 0)], [(0, 0, 5.0, 35.0)], [(0.0, since, 0.0)], [0])
+    found = means(from_here(leased(), ENDLESS, here))
+    assert (found["makespan"], found["cost_per_task"]) == (5, paid)
+
+
+def test_what_waits_goes_to_a_host_that_is_paid_and_idle() -> None:
+    here = standing([(0, 0)], [], [(0.0, -100.0, 0.0)])
+    found = means(from_here(leased(startup_s=20.0), ENDLESS, here))
+    assert (found["makespan"], found["cost_per_task"]) == (10, 0)
+
+
+def test_a_host_on_its_way_is_waited_for_and_one_that_is_wanted_takes_its_time() -> None:
+    coming = standing([(0, 0)], [], [(0.0, -3590.0, 7.0)])
+    found = means(from_here(leased(startup_s=20.0), ENDLESS, coming))
+    assert (found["makespan"], found["cost_per_task"]) == (17, HOUR)
+    nobody = standing([(0, 0)], [], [])
+    found = means(from_here(leased(startup_s=20.0), ENDLESS, nobody))
+    assert (found["makespan"], found["cost_per_task"]) == (30, HOUR)
+
+
+def test_the_least_that_is_paid_of_a_lease() -> None:
+    nobody = standing([(0, 0)], [], [])
+    setting = replace(leased(), cheap=Hosts(2, np.array([10.0]), per_lease_s=1.0, unit_s=1.0,
+                                            least_s=60.0))  # fmt: skip
+    assert means(from_here(setting, ENDLESS, nobody))["cost_per_task"] == 60
+
+
+def test_where_results_of_losers_are_not_paid_they_cost_nothing() -> None:
+    """As above: the reliable hosts have theirs beside those that came first."""
+    setting = sure(tasks=7, hosts=4)
+    assert setting.dear is not None
+    setting = replace(setting, dear=replace(setting.dear, losers=False))
+    found = means(one(setting, Strategy(1, 5.0, 40.0, 0.75)))
+    assert found["reliable_sent"] == 3
+    assert found["cost_per_task"] == 1

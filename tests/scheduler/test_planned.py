@@ -8,7 +8,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Retries, Strategy
 from tailrace.knowledge.inquiry import Forecast, Inquiry, Plan
 from tailrace.knowledge.sendings import Fate
-from tailrace.pools.terms import Late, Pool
+from tailrace.pools.terms import Billing, Late, Pool
 from tailrace.scheduler.decisions import AnyDecision, Assign, Replan
 from tailrace.scheduler.events import Change, PlanReady
 
@@ -256,3 +256,58 @@ def test_reliable_results_and_the_mean_time_outlive_a_restart() -> None:
     after = stage.offer("h1")
     assert [one.timeout_us for one in after] == [one.timeout_us for one in before] != [None]
     assert after[0].timeout_us != 4 * 3600 * SECOND
+
+
+LENT = Pool("lent", billing=Billing(price=1_000_000), max=3, reliable=False, startup_us=90 * SECOND)
+
+
+def on_leases() -> tuple[Stage, Inquiry]:
+    """Three machines were wanted; two came after 30 s and 50 s, the third is still on its way when
+    one of two tasks has its result, at 60 s."""
+    stage = Stage(LENT, DEAR)
+    strategy = Strategy("planned", {"patience_s": float(PATIENCE_S)})
+    stage.submit(3, replication=strategy, trial_us=0, retries=FORGIVING, budget={"USD": 10**9})
+    stage.wait(30)
+    stage.host("h1", pool="lent", lease=1)
+    sent = stage.offer("h1")
+    stage.wait(20)
+    stage.host("h2", pool="lent", lease=2)
+    sent += stage.offer("h2")
+    stage.now += 10 * SECOND
+    stage.succeed(sent[0])
+    stage.offer("h1")
+    stage.now += SECOND
+    stage.succeed(sent[1])
+    found = [one.inquiry for one in stage.all if isinstance(one, Replan)]
+    return stage, found[0]
+
+
+def test_what_is_paid_until_when_is_told_with_the_question() -> None:
+    _, inquiry = on_leases()
+    mean_us = 40 * SECOND  # of those that came
+    ages = [(one.dear, one.age_us, one.comes_us) for one in inquiry.machines]
+    now_us = inquiry.now_us
+    assert ages[:2] == [(False, now_us, 0)] * 2
+    assert all(comes_us > 0 for _, _, comes_us in ages[2:])
+    assert inquiry.cheap_startup_us == mean_us
+    assert all(inquiry.machines[one.on].comes_us == 0 for one in inquiry.out)
+
+
+def test_how_long_machines_take_to_come_outlives_a_restart() -> None:
+    stage, inquiry = on_leases()
+    stage.restart()
+    again = asked(stage.last)
+    assert again is not None and again.cheap_startup_us == inquiry.cheap_startup_us
+
+
+def test_before_a_machine_has_come_its_pool_says_how_long_it_takes() -> None:
+    stage = Stage(Pool("cheap", max=0, reliable=False), Pool("dear", max=1, startup_us=7 * SECOND))
+    strategy = Strategy("planned", {"patience_s": float(PATIENCE_S)})
+    stage.submit(3, replication=strategy, trial_us=0, retries=FORGIVING)
+    stage.hosts("h0", "h1", "h2", pool="cheap")
+    sent = [one for host in ("h0", "h1", "h2") for one in stage.offer(host)]
+    inquiry = asked(stage.succeed(sent[0]))
+    assert inquiry is not None
+    assert (inquiry.cheap_startup_us, inquiry.dear_startup_us) == (0, 7 * SECOND)
+    told = [(one.dear, one.age_us, one.comes_us) for one in inquiry.machines]
+    assert told == [(False, None, 0)] * 3 + [(True, 0, 7 * SECOND)]

@@ -27,6 +27,14 @@ class Left(msgspec.Struct, frozen=True, array_like=True, gc=False):
     dear: bool  # it had one on a reliable host since then
 
 
+class Machine(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A host of a pool that leases some, there or on its way."""
+
+    dear: bool
+    age_us: int | None  # since it was wanted; None: nobody pays for it
+    comes_us: int = 0  # until its first call; 0: it is there
+
+
 class Out(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An attempt under way, of one of those tasks."""
 
@@ -34,6 +42,7 @@ class Out(msgspec.Struct, frozen=True, array_like=True, gc=False):
     dear: bool
     age_us: int
     left_us: int  # until its time-out
+    on: int = -1  # which of the machines; below 0: none that is told of
 
 
 class Inquiry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,6 +63,9 @@ class Inquiry(msgspec.Struct, frozen=True, omit_defaults=True):
     cancel: bool = True  # what runs beside a result is ended
     cheap: Billing = Billing()
     dear: Billing = Billing()
+    machines: tuple[Machine, ...] = ()
+    cheap_startup_us: int = 0  # from wanting a machine to its first call
+    dear_startup_us: int = 0
     budget: int | None = None  # micro-units that are left
     deadline_us: int | None = None  # from now
 

@@ -3,27 +3,29 @@ that its owner prefers is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 
 import numpy as np
 
 from tailrace.errors import BadInput, Infeasible
 from tailrace.knowledge.characterisation import Characterisation, Online, characterise
-from tailrace.knowledge.inquiry import Forecast, Inquiry, Plan, Seen
+from tailrace.knowledge.inquiry import Forecast, Inquiry, Machine, Plan, Seen
 from tailrace.knowledge.sendings import Fate, Sending, Sendings, gathered
 from tailrace.planning import decision, grids
 from tailrace.planning.estimate import Spread, sample
 from tailrace.planning.frontier import Frontier, Point, frontier
-from tailrace.planning.kernel.model import NOBODY, Standing
+from tailrace.planning.kernel.model import NOBODY, OWN, Standing, standing
 from tailrace.planning.setting import Floats, Hosts, Setting
 from tailrace.planning.strategy import Strategy
-from tailrace.pools.terms import Billing
+from tailrace.pools.terms import Billing, Pays
 
 SECOND_US = 1_000_000
 REPETITIONS = 100
 ENOUGH = 5  # results, before which nothing is planned by them
 CENTS = 1e-4  # of a micro-unit
 NEAR_S = 1e-6
+FOR_GOOD_S = 1e12  # the unit of a lease that costs nothing
 
 
 def answer(asked: Inquiry) -> Plan:
@@ -33,8 +35,8 @@ def answer(asked: Inquiry) -> Plan:
     t_ur_s = known.turnaround.mean_s
     setting = _setting(asked, known)
     grid = _possible(setting, _grid(asked, t_ur_s, float(setting.cheap.turnarounds[0])))
-    standing = _standing(asked)
-    samples = sample(setting, grid, REPETITIONS, asked.seed, standing=standing, endless=True)
+    here = _standing(asked)
+    samples = sample(setting, grid, REPETITIONS, asked.seed, standing=here, endless=True)
     found = frontier(samples)
     return _plan(asked, found, _chosen(asked, found))
 
@@ -61,8 +63,10 @@ def _sendings(seen: Sequence[Seen]) -> Sendings:
 
 
 def _setting(asked: Inquiry, known: Characterisation) -> Setting:
-    cheap = _hosts(asked.cheap_hosts, known.turnaround.points(), asked.cheap)
-    dear = _hosts(asked.dear_hosts, _dear_times(asked, known), asked.dear)
+    cheap = _hosts(
+        asked.cheap_hosts, known.turnaround.points(), asked.cheap, asked.cheap_startup_us
+    )
+    dear = _hosts(asked.dear_hosts, _dear_times(asked, known), asked.dear, asked.dear_startup_us)
     return Setting(
         tasks=len(asked.left),
         cheap=cheap,
@@ -84,15 +88,21 @@ def _dear_times(asked: Inquiry, known: Characterisation) -> Floats:
     return np.array([known.turnaround.mean_s])
 
 
-def _hosts(hosts: int, times: Floats, billing: Billing) -> Hosts:
+def _hosts(hosts: int, times: Floats, billing: Billing, startup_us: int) -> Hosts:
+    """What results cost rises with their time, and by what their units are not used."""
     cents_per_s = float(billing.per_second()) * CENTS
     by_lease, seconds = billing.by_lease, np.maximum(times, NEAR_S)
     bills = [billing.cost(round(one * SECOND_US)) for one in seconds.tolist()]
+    unused = float(np.mean(bills)) * CENTS - cents_per_s * float(np.mean(seconds))
     return Hosts(
         hosts, seconds,
-        per_result=0.0 if by_lease else float(np.mean(bills)) * CENTS,
+        per_result=0.0 if by_lease else max(unused, 0.0),
+        per_result_s=0.0 if by_lease else cents_per_s,
         per_lease_s=cents_per_s if by_lease else 0.0,
-        unit_s=billing.unit_us / SECOND_US if by_lease else 0.0,
+        unit_s=billing.unit_us / SECOND_US if by_lease else FOR_GOOD_S if startup_us else 0.0,
+        least_s=billing.minimum_us / SECOND_US if by_lease else 0.0,
+        startup_s=startup_us / SECOND_US,
+        losers=billing.pays is not Pays.ACCEPTED,
     )  # fmt: skip
 
 
@@ -117,7 +127,27 @@ def _standing(asked: Inquiry) -> Standing:
         (one.task, one.dear, one.age_us / SECOND_US, max(one.left_us, 0) / SECOND_US)
         for one in asked.out
     ]
-    return Standing(np.array(tasks, np.int64), np.array(out, np.float64).reshape(-1, 4))
+    places = _places(asked.machines)
+    on = [places[one.on] if one.on >= 0 else NOBODY for one in asked.out]
+    return standing(
+        np.array(tasks, np.int64), _rows(out, 4), _rows(map(_host, asked.machines), 3),
+        np.array(on, np.int64),
+    )  # fmt: skip
+
+
+def _places(machines: Sequence[Machine]) -> list[int]:
+    """Among those of its kind."""
+    counts = {True: count(), False: count()}
+    return [next(counts[one.dear]) for one in machines]
+
+
+def _host(one: Machine) -> tuple[float, float, float]:
+    since = OWN if one.age_us is None else -one.age_us / SECOND_US
+    return float(one.dear), since, one.comes_us / SECOND_US
+
+
+def _rows(found: Iterable[tuple[float, ...]], wide: int) -> Floats:
+    return np.array(list(found), np.float64).reshape(-1, wide)
 
 
 def _chosen(asked: Inquiry, found: Frontier) -> Point:

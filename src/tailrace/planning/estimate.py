@@ -74,7 +74,8 @@ def sample(
     _check_size(len(strategies), repetitions)
     cheap = setting.cheap.hosts
     rows = np.array([_row(one, cheap) for one in strategies], dtype=np.float64)
-    most_dear = max(int(rows[:, 3].max()), int(standing.out[:, 1].sum()))
+    there = int(max(standing.out[:, 1].sum(), standing.hosts[:, 0].sum()))
+    most_dear = max(int(rows[:, 3].max()), there)
     made = setting.model(most_dear)
     out = np.empty((repetitions, len(strategies), len(model.FIGURES)))
     seed %= MOST_SEEDS

@@ -25,7 +25,9 @@ class Hosts(msgspec.Struct, frozen=True):
     per_result_s: float = 0.0  # for the time a result took
     per_lease_s: float = 0.0  # for the time of its lease
     unit_s: float = 0.0  # of a lease, paid whole; 0: no leases
+    least_s: float = 0.0  # of a lease is paid
     startup_s: float = 0.0
+    losers: bool = True  # a result is paid also when its task has one
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -93,6 +95,7 @@ class Setting(msgspec.Struct, frozen=True):
             float(self.patience_s), self.retry_first, self.late, self.cancel,
             float(self.cheap.startup_s), float(self.cheap.unit_s),
             float(dear.startup_s), float(dear.unit_s),
+            float(self.cheap.least_s), float(dear.least_s), self.cheap.losers, dear.losers,
         )  # fmt: skip
 
 

@@ -97,6 +97,7 @@ class Pool(msgspec.Struct, frozen=True, omit_defaults=True):
     reliable: bool = True
     trusted: bool = True  # pickled results of its workers are taken
     min_timeout_us: int = 0
+    startup_us: int = 0  # from wanting a machine to its first call, as it is said to be
     capacity: dict[str, int] = {}  # of each machine, as far as it is said before one has called
     shared: tuple[str, ...] = ()  # folders that its machines have under the same name as submitters
 

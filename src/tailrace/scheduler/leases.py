@@ -372,7 +372,22 @@ def release(state: State, row: LeaseRow, why: str) -> None:
 def up(state: State, lease: int, host: str) -> None:
     row = state.leases.get(lease)
     if row is not None and row.state in (LeaseState.WANTED, LeaseState.STARTING):
-        _keep(state, replace(row, state=LeaseState.UP, up_us=state.now, host=host))
+        came = replace(row, state=LeaseState.UP, up_us=state.now, host=host)
+        note_startup(state, came)
+        _keep(state, came)
+
+
+def note_startup(state: State, row: LeaseRow) -> None:
+    """New, or restored."""
+    if row.up_us is not None:
+        count, together_us = state.startups.get(row.pool, (0, 0))
+        state.startups[row.pool] = count + 1, together_us + row.up_us - row.wanted_us
+
+
+def startup_us(state: State, pool: Pool) -> int:
+    """On average; before any has come, as the pool says."""
+    count, together_us = state.startups.get(pool.name, (0, 0))
+    return together_us // count if count else pool.startup_us
 
 
 def asked_for(state: State, event: LeaseChanged) -> None:

@@ -71,6 +71,7 @@ def _meet_again(state: State, row: HostRow) -> None:
 def _owe(state: State, row: LeaseRow) -> None:
     bag = state.bags[row.bag]
     bag.given_back += row.idle
+    leases.note_startup(state, row)
     if row.billing.by_result:
         money.add(bag.paid, row.billing.currency, row.billed)
     if row.state is LeaseState.GONE:

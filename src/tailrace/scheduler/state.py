@@ -390,8 +390,8 @@ class State:
         "heeding", "hosts", "hungry", "keep_us", "leases", "lent", "lines", "looking",
         "next_attempt", "next_lease", "now", "offers", "offers_in", "offers_made", "offset_us",
         "on_lease", "open", "out", "pools", "queued", "reckon_us", "resized", "rounds", "scale",
-        "seed", "stores", "succeeded", "supply", "timers", "unkept", "wanting", "watchful",
-        "weigh_us", "weighed_from_us",
+        "seed", "startups", "stores", "succeeded", "supply", "timers", "unkept", "wanting",
+        "watchful", "weigh_us", "weighed_from_us",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -427,6 +427,8 @@ class State:
         self.attempts: dict[int, Attempt] = {}
         self.leases: dict[int, LeaseRow] = {}
         self.at_work: dict[int, None] = {}  # leases whose paid units nobody watches meanwhile
+        self.startups: dict[str, tuple[int, int]] = {}  # by pool: leases that came up, and their
+        # times until then, together
         self.gone: deque[int] = deque()  # leases kept in mind a little longer
         self.on_lease: dict[int, dict[str, Host]] = {}  # who called with it
         self.lent: dict[str, int] = {}  # leases of a pool that are not gone

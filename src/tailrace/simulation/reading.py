@@ -21,6 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from tailrace.bag.needs import BYTES, THOUSANDTHS
 from tailrace.bag.policy import HostPolicy
 from tailrace.bag.policysaid import check_policies
@@ -59,7 +61,7 @@ from tailrace.simulation.keys import (
     read_share,
     some_time,
 )
-from tailrace.simulation.laws import Constant
+from tailrace.simulation.laws import Constant, Law
 from tailrace.simulation.laws.reading import Place, number, signed_seconds
 from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
@@ -83,6 +85,7 @@ from tailrace.simulation.scenario import (
 from tailrace.simulation.sites import read_link, read_network, read_sites
 from tailrace.simulation.workload import Given, MachineType
 
+LONGEST_STARTUP_S = 1e9
 EXACTLY_US = 1  # the unit of a result's run time, unless another is named
 
 
@@ -191,9 +194,10 @@ def read_pool(table: Table, place: Place) -> Machines:
     terms, trace = _terms(table), read_trace(table, place)
     departs = read_law_of(table, "departs", place, None)
     notice_us = table.read("notice", some_time, None, example='"2m"')
+    startup = read_law_of(table, "startup", place, NO_TIME)
     nodes = len(trace.away) if trace is not None and not terms.max else 0
     machines = Machines(
-        terms=terms,
+        terms=replace(terms, startup_us=_expected_us(startup)),
         count=read_count(table, "machines", nodes, most=MOST_MACHINES),
         arrivals=read_arrivals_of(table, place),
         cores=cores,
@@ -202,7 +206,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         sharing=table.choice("sharing", ("equal", "reserved"), "equal"),
         speed=read_law_of(table, "speed", place, Constant(1.0), number),
         type=_type(table, place),
-        startup=read_law_of(table, "startup", place, NO_TIME),
+        startup=startup,
         departs=departs,
         notice_us=notice_us,
         ending=read_law_of(table, "ending", place, None),
@@ -234,6 +238,12 @@ def read_pool(table: Table, place: Place) -> Machines:
         raise table.bad("notice", "notice without up", remedy)
     check_pool(table, machines)
     return machines
+
+
+def _expected_us(startup: Law) -> int:
+    """By which a plan reckons before any machine has come; nothing, where there is no mean."""
+    mean = startup.mean()
+    return round(mean * 1e6) if 0 <= mean <= LONGEST_STARTUP_S else 0
 
 
 def _rehearsed(table: Table) -> None:

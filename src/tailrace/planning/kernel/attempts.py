@@ -139,11 +139,19 @@ def _leave(w: Work, m: Model, slot: int, now: float) -> None:
 
 
 @compiled
-def ended(w: Work, m: Model, slot: int, now: float) -> None:
-    """A result; also of a task that has one it is paid."""
-    task, dear = w.hosts[slot].task, slot >= m.cheap
+def pay(w: Work, m: Model, slot: int, now: float) -> None:
+    """A result, also of a task that has one, where those are paid."""
+    dear = slot >= m.cheap
+    if w.tasks[w.hosts[slot].task].done and not (m.dear_losers if dear else m.cheap_losers):
+        return
     w.out[DEAR_RESULTS if dear else CHEAP_RESULTS] += 1
     w.out[DEAR_RESULT_S if dear else CHEAP_RESULT_S] += now - w.hosts[slot].sent
+
+
+@compiled
+def ended(w: Work, m: Model, slot: int, now: float) -> None:
+    task = w.hosts[slot].task
+    pay(w, m, slot, now)
     _leave(w, m, slot, now)
     if w.tasks[task].done:
         return

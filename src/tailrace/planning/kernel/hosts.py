@@ -17,6 +17,8 @@ from tailrace.planning.kernel.model import (
     LEASED,
     LIMIT,
     NOBODY,
+    NOT_LEASED,
+    OWN,
     STARTING,
     WAITING,
     Model,
@@ -76,9 +78,15 @@ def unit_of(m: Model, pool: int) -> float:
 
 
 @compiled
-def _paid(unit: float, lasted: float) -> float:
+def _least_of(m: Model, pool: int) -> float:
+    return m.dear_least_s if pool else m.cheap_least_s
+
+
+@compiled
+def _paid(m: Model, pool: int, lasted: float) -> float:
     """The units that were entered; a lease that ends with one does not enter the next."""
-    return unit * max(math.ceil(lasted / unit - 1e-9), 1.0)
+    unit = unit_of(m, pool)
+    return unit * max(math.ceil(max(lasted, _least_of(m, pool)) / unit - 1e-9), 1.0)
 
 
 @compiled
@@ -92,27 +100,31 @@ def put_idle(w: Work, m: Model, slot: int, now: float) -> None:
 @compiled
 def idle_host(w: Work, m: Model, pool: int, now: float) -> int:
     """What was idle at the end of its paid unit was given back then."""
-    unit = unit_of(m, pool)
     while w.n[IDLE + pool]:
         w.n[IDLE + pool] -= 1
         slot = w.idle[pool * m.cheap + w.n[IDLE + pool]]
-        if unit <= 0.0 or now < idle_until(w, slot, unit):
+        if unit_of(m, pool) <= 0.0 or now < idle_until(w, m, slot, pool):
             return slot
-        give_back(w, slot, pool, idle_until(w, slot, unit), unit)
+        give_back(w, m, slot, pool, idle_until(w, m, slot, pool))
     return NOBODY
 
 
 @compiled
-def idle_until(w: Work, slot: int, unit: float) -> float:
+def idle_until(w: Work, m: Model, slot: int, pool: int) -> float:
     leased = w.hosts[slot].leased
-    return leased + _paid(unit, w.hosts[slot].idle_from - leased)
+    if leased == OWN:
+        return math.inf
+    return leased + _paid(m, pool, w.hosts[slot].idle_from - leased)
 
 
 @compiled
-def give_back(w: Work, slot: int, pool: int, now: float, unit: float) -> None:
+def give_back(w: Work, m: Model, slot: int, pool: int, now: float) -> None:
+    """What was paid before all this began is not counted."""
+    leased = w.hosts[slot].leased
+    before = _paid(m, pool, -leased) if leased < 0.0 else 0.0
     at = DEAR_LEASE_S if pool else CHEAP_LEASE_S
-    w.out[at] += _paid(unit, now - w.hosts[slot].leased)
-    w.hosts[slot].leased = NOBODY
+    w.out[at] += _paid(m, pool, now - leased) - before
+    w.hosts[slot].leased = NOT_LEASED
     w.n[LEASED + pool] -= 1
 
 
@@ -124,7 +136,7 @@ def lease(w: Work, m: Model, pool: int, now: float) -> None:
     startup = m.dear_startup_s if pool else m.cheap_startup_s
     slot = pool * m.cheap
     while more > 0:
-        if w.hosts[slot].leased == NOBODY:
+        if w.hosts[slot].leased == NOT_LEASED:
             w.hosts[slot].leased = now
             w.n[LEASED + pool] += 1
             w.n[STARTING + pool] += 1

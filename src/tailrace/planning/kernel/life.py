@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tailrace.planning.kernel.attempts import due, ended, failed, send, take_up, want_surely
+from tailrace.planning.kernel.attempts import due, ended, failed, pay, send, take_up, want_surely
 from tailrace.planning.kernel.chance import Key, key_of
 from tailrace.planning.kernel.compiling import compiled, kept, stamp
 from tailrace.planning.kernel.heap import code, pop, push, stale
@@ -33,13 +33,9 @@ from tailrace.planning.kernel.hosts import (
 )
 from tailrace.planning.kernel.model import (
     BEHIND,
-    CHEAP_RESULT_S,
-    CHEAP_RESULTS,
     CHEAP_SENT,
     DEAR_OUT,
     DEAR_QUEUE,
-    DEAR_RESULT_S,
-    DEAR_RESULTS,
     DEAR_SENT,
     DONE,
     DUE,
@@ -48,6 +44,7 @@ from tailrace.planning.kernel.model import (
     FULL,
     HEAD,
     HEAP,
+    HERE,
     IDLE,
     IN_TAIL,
     LEASED,
@@ -55,6 +52,8 @@ from tailrace.planning.kernel.model import (
     MAKESPAN,
     MOST_SENT,
     NOBODY,
+    NOT_LEASED,
+    OWN,
     RESULT,
     SENT,
     SEQ_BITS,
@@ -151,7 +150,7 @@ def _begin(w: Work, m: Model) -> None:
         one.first, one.count, one.copies, one.queued = NOBODY, 0, 0, 0
         one.done, one.dear, one.awaits = 0, 0, 0
     for slot in range(w.hosts.size - 1, -1, -1):  # the last is the first to be taken
-        w.hosts[slot].leased, w.hosts[slot].seq = NOBODY, 0
+        w.hosts[slot].leased, w.hosts[slot].seq = NOT_LEASED, 0
         if slot < m.cheap and m.cheap_unit_s <= 0.0:
             put_idle(w, m, slot, 0.0)
 
@@ -216,38 +215,62 @@ def _begin_tail(w: Work, m: Model, left: Ints, count: int, now: float, n: int, t
 
 @compiled
 def _take_up(w: Work, m: Model, key: Key, standing: Standing) -> None:
-    """The tail has begun, and some are under way. Of what is leased the unit that has begun counts
+    """The tail has begun, and some are under way. Of a host that is not told of, the lease counts
     as begun now."""
     w.n[FRESH] = m.tasks
     for task in range(m.tasks):
         w.tasks[task].copies, w.tasks[task].dear = standing.tasks[task, 0], standing.tasks[task, 1]
         w.tasks[task].last = -math.inf
-    if m.cheap_unit_s > 0.0:
-        for slot in range(m.cheap):
-            w.hosts[slot].leased = 0.0
-            put_idle(w, m, slot, 0.0)
-        w.n[LEASED] = m.cheap
-    dear = m.cheap
+    _stand(w, m, standing)
     for at in range(standing.out.shape[0]):
         task, age = int(standing.out[at, 0]), standing.out[at, 2]
-        if standing.out[at, 1] > 0.0:
-            slot, dear = dear, dear + 1
-            if slot >= w.hosts.size:
-                continue
-            if m.dear_unit_s > 0.0:
-                w.hosts[slot].leased = 0.0
-                w.n[LEASED + 1] += 1
-        elif w.n[IDLE]:
-            slot = _next_idle(w)
-        else:
-            continue
-        take_up(w, m, key, slot, task, age, standing.out[at, 3])
+        slot = _place_of(w, m, 1 if standing.out[at, 1] > 0.0 else 0, standing.on[at])
+        if slot != NOBODY:
+            take_up(w, m, key, slot, task, age, standing.out[at, 3])
+    w.n[IDLE] = 0
+    for slot in range(w.hosts.size - 1, -1, -1):
+        pool = 1 if slot >= m.cheap else 0
+        here = w.hosts[slot].leased <= 0.0 if unit_of(m, pool) > 0.0 else not pool
+        if here and not w.hosts[slot].seq:
+            put_idle(w, m, slot, 0.0)
 
 
 @compiled
-def _next_idle(w: Work) -> int:
-    w.n[IDLE] -= 1
-    return w.idle[w.n[IDLE]]
+def _stand(w: Work, m: Model, standing: Standing) -> None:
+    """Those that are leased, or on their way, are the first of their kind."""
+    for at in range(standing.hosts.shape[0]):
+        pool = 1 if standing.hosts[at, 0] > 0.0 else 0
+        slot = pool * m.cheap + w.n[LEASED + pool]
+        if slot >= (w.hosts.size if pool else m.cheap) or unit_of(m, pool) <= 0.0:
+            continue
+        w.hosts[slot].leased = standing.hosts[at, 1]
+        w.n[LEASED + pool] += 1
+        if standing.hosts[at, 2] > 0.0:
+            w.n[STARTING + pool] += 1
+            w.hosts[slot].seq = NOBODY  # so it is not idle
+            push(w, standing.hosts[at, 2], code(HERE, 0, slot))
+
+
+@compiled
+def _place_of(w: Work, m: Model, pool: int, on: int) -> int:
+    """The host that an attempt runs on; the first that is free, where that is not known."""
+    first, behind = pool * m.cheap, (w.hosts.size if pool else m.cheap)
+    if on != NOBODY and first + on < behind and not w.hosts[first + on].seq:
+        return first + on
+    slot = first
+    while slot < behind and (w.hosts[slot].seq or _is_told_of(w, slot)):
+        slot += 1
+    if slot == behind:
+        return NOBODY
+    if unit_of(m, pool) > 0.0:
+        w.hosts[slot].leased = 0.0
+        w.n[LEASED + pool] += 1
+    return slot
+
+
+@compiled
+def _is_told_of(w: Work, slot: int) -> bool:
+    return w.hosts[slot].leased != NOT_LEASED
 
 
 @compiled
@@ -258,10 +281,10 @@ def _close(w: Work, m: Model, now: float, since: float) -> None:
     w.out[CHEAP_SENT], w.out[DEAR_SENT] = w.n[SENT], w.n[SENT + 1]
     for slot in range(w.hosts.size):
         pool = 1 if slot >= m.cheap else 0
-        if w.hosts[slot].leased != NOBODY:
+        if w.hosts[slot].leased != NOT_LEASED and w.hosts[slot].leased != OWN:
             idle = w.hosts[slot].seq == 0
-            until = min(now, idle_until(w, slot, unit_of(m, pool))) if idle else now
-            give_back(w, slot, pool, until, unit_of(m, pool))
+            until = min(now, idle_until(w, m, slot, pool)) if idle else now
+            give_back(w, m, slot, pool, until)
     while not m.cancel and w.n[HEAP]:
         time, code = w.times[0], w.codes[0]
         pop(w)
@@ -269,9 +292,7 @@ def _close(w: Work, m: Model, now: float, since: float) -> None:
         if kind == FAILURE and not stale(w, code) and not w.hosts[slot].overdue:
             w.hosts[slot].seq = 0  # nobody waits for it beyond its time-out
         elif kind == RESULT and not stale(w, code):
-            dear = slot >= m.cheap
-            w.out[DEAR_RESULTS if dear else CHEAP_RESULTS] += 1
-            w.out[DEAR_RESULT_S if dear else CHEAP_RESULT_S] += time - w.hosts[slot].sent
+            pay(w, m, slot, time)
 
 
 @compiled

@@ -26,6 +26,7 @@ SLOT_BITS, SEQ_BITS = 24, 36
 SLOT_MASK, SEQ_MASK = (1 << SLOT_BITS) - 1, (1 << SEQ_BITS) - 1
 MOST_TASKS = SLOT_MASK  # and hosts: their numbers stand in an event
 NOBODY = -1
+NOT_LEASED, OWN = np.inf, -np.inf  # since when a host is leased; our own is there, and free
 MOST_SENT = 1000  # attempts of a task on average, beyond which nothing will come of it
 
 # Numbers that change, in `Work.n`; those of a pool are followed by that of the dear one.
@@ -62,6 +63,10 @@ class Model(NamedTuple):
     cheap_unit_s: float  # of a lease, paid whole; 0: there is none, hosts are there at once
     dear_startup_s: float
     dear_unit_s: float
+    cheap_least_s: float = 0.0  # of a lease is paid
+    dear_least_s: float = 0.0
+    cheap_losers: bool = True  # a result is paid also when its task has one
+    dear_losers: bool = True
 
 
 class Standing(NamedTuple):
@@ -69,6 +74,8 @@ class Standing(NamedTuple):
 
     tasks: Ints  # of each that is left: cheap attempts in the tail so far, and whether a dear one
     out: Floats  # of each attempt under way: task, 1 on a dear host, age, what its time-out leaves
+    hosts: Floats  # of what is leased: 1 of a dear one, since when (or OWN), when it is there
+    on: Ints  # which of its kind among those each attempt runs on; NOBODY: on none of them
 
 
 class Work(NamedTuple):
@@ -85,7 +92,18 @@ class Work(NamedTuple):
     out: Floats  # FIGURES
 
 
-FROM_THE_BEGINNING = Standing(np.zeros((0, 2), np.int64), np.zeros((0, 4)))
+def standing(
+    tasks: Ints, out: Floats, hosts: Floats | None = None, on: Ints | None = None
+) -> Standing:  # fmt: skip
+    """Without hosts: as many as there are attempts under way, whose leases begin now."""
+    return Standing(
+        tasks, out,
+        np.zeros((0, 3)) if hosts is None else hosts,
+        np.full(len(out), NOBODY) if on is None else on,
+    )  # fmt: skip
+
+
+FROM_THE_BEGINNING = standing(np.zeros((0, 2), np.int64), np.zeros((0, 4)))
 
 
 def room_for(m: Model, left: int = 0) -> Work:

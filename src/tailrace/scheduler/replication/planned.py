@@ -11,19 +11,20 @@ import math
 from collections import deque
 
 from tailrace.bag.outcome import Outcome
-from tailrace.knowledge.inquiry import Inquiry, Left, Out, Plan, Seen
-from tailrace.pools.terms import Billing, Late, Pool
-from tailrace.scheduler import dispatch, fleet, looking, money
+from tailrace.knowledge.inquiry import Inquiry, Left, Machine, Out, Plan, Seen
+from tailrace.pools.terms import Late, Pool
+from tailrace.scheduler import dispatch, fleet, leases, looking, money
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember, Replan
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.replication.ntdmr import FIRST_RESULTS, SECOND_US, NTDMr
-from tailrace.scheduler.rows import PastRow
-from tailrace.scheduler.state import Bag, State
+from tailrace.scheduler.rows import ON_THEIR_WAY, PastRow
+from tailrace.scheduler.state import Bag, Host, State
 from tailrace.scheduler.timers import Alarm
 
 PREFER = ("product", "makespan", "cost", "budget", "deadline")
 MOST_SEEN = 2000  # of the latest attempts; older ones tell less of what comes
+NOBODY = Pool("", max=0)  # who lends nothing
 GONE = (Outcome.LOST, Outcome.PREEMPTED, Outcome.HOST_FAILED)
 RETURNED, FAILED, EXPIRED, OUT = range(4)  # as `knowledge.sendings.Fate`
 
@@ -145,27 +146,30 @@ class Planned(NTDMr):
     def _inquiry(self, state: State, bag: Bag) -> Inquiry:
         left = [n for n in dict.fromkeys((*bag.live, *self._queued)) if n not in bag.done]
         cheap, dear = self._sides(state, bag)
+        lender, other = _lender(cheap), _lender(dear)
+        there = _machines(state, bag, (*cheap, *dear))
         return Inquiry(
             self._asked, state.now - bag.submitted_us, (bag.tail_us or 0) - bag.submitted_us,
             self._prefer, state.seed + bag.id,
             tuple(self._left(bag, index) for index in left),
-            tuple(self._out(state, bag, left)),
+            tuple(self._out(state, bag, left, {host: on for on, host in enumerate(there)})),
             max(self.cheap_hosts(state, bag), len(bag.live), 1), self._dear_hosts(state, bag, dear),
             (*self._seen, *self._still_out(state, bag)), tuple(self._dear_us),
             self._assumed_us, self._usual_us(), _is_late(cheap), not bag.keeps_losers,
-            _billing(cheap), _billing(dear), _money_left(state, bag, (*cheap, *dear)),
-            _time_left(state, bag),
+            lender.billing, other.billing, tuple(there.values()),
+            leases.startup_us(state, lender), leases.startup_us(state, other),
+            _money_left(state, bag, (*cheap, *dear)), _time_left(state, bag),
         )  # fmt: skip
 
     def _left(self, bag: Bag, index: int) -> Left:
         trouble = bag.troubles.get(index)
         return Left(trouble.tail, trouble.dear) if trouble else Left(0, False)
 
-    def _out(self, state: State, bag: Bag, left: list[int]) -> list[Out]:
+    def _out(self, state: State, bag: Bag, left: list[int], on: dict[str, int]) -> list[Out]:
         usual_us = self._usual_us()
         return [
             Out(place, state.hosts[one.host].reliable, state.now - one.sent_us,
-                one.sent_us + (one.timeout_us or usual_us) - state.now)
+                one.sent_us + (one.timeout_us or usual_us) - state.now, on.get(one.host, -1))
             for place, index in enumerate(left)
             for one in bag.live.get(index, ())
             if not one.expired and one.dropping is None
@@ -214,9 +218,35 @@ def _is_late(cheap: list[Pool]) -> bool:
     return any(pool.late_results is Late.ACCEPT for pool in cheap)
 
 
-def _billing(pools: list[Pool]) -> Billing:
-    """Of the one that lends most: several are taken as one."""
-    return max(pools, key=lambda pool: pool.max).billing if pools else Billing()
+def _lender(pools: list[Pool]) -> Pool:
+    """The one that lends most: several are taken as one."""
+    lending = [pool for pool in pools if pool.max]
+    return max(lending, key=lambda pool: pool.max) if lending else NOBODY
+
+
+def _machines(state: State, bag: Bag, pools: tuple[Pool, ...]) -> dict[str, Machine]:
+    """By host, or by the lease of one that is to come: of pools of which some lend."""
+    if not any(pool.max for pool in pools):
+        return {}
+    names = {pool.name: pool for pool in pools}
+    found = {
+        host.id: Machine(host.reliable, _age_us(state, bag, host))
+        for host in state.able.values()
+        if host.pool in names and fleet.slots(bag, host)
+    }
+    for lease in bag.leases:
+        row = state.leases[lease]
+        if row.state in ON_THEIR_WAY and row.pool in names:
+            pool, age_us = names[row.pool], state.now - row.wanted_us
+            comes_us = max(leases.startup_us(state, pool) - age_us, 1)
+            found[f"lease {lease}"] = Machine(pool.reliable, age_us, comes_us)
+    return found
+
+
+def _age_us(state: State, bag: Bag, host: Host) -> int | None:
+    """What another bag leases is free for this one."""
+    row = state.leases.get(host.lease or 0)
+    return state.now - row.wanted_us if row is not None and row.bag == bag.id else None
 
 
 def _money_left(state: State, bag: Bag, pools: tuple[Pool, ...]) -> int | None:
