@@ -16,16 +16,12 @@ from tailrace.planning import decision, grids
 from tailrace.planning.estimate import Spread, sample
 from tailrace.planning.frontier import Frontier, Point, frontier
 from tailrace.planning.kernel.model import NOBODY, OWN, Standing, standing
-from tailrace.planning.setting import Floats, Hosts, Setting
+from tailrace.planning.priced import CENTS, NEAR_S, SECOND_US, priced
+from tailrace.planning.setting import Floats, Setting
 from tailrace.planning.strategy import Strategy
-from tailrace.pools.terms import Billing, Pays
 
-SECOND_US = 1_000_000
 REPETITIONS = 100
 ENOUGH = 5  # results, before which nothing is planned by them
-CENTS = 1e-4  # of a micro-unit
-NEAR_S = 1e-6
-FOR_GOOD_S = 1e12  # the unit of a lease that costs nothing
 
 
 def answer(asked: Inquiry) -> Plan:
@@ -63,10 +59,9 @@ def _sendings(seen: Sequence[Seen]) -> Sendings:
 
 
 def _setting(asked: Inquiry, known: Characterisation) -> Setting:
-    cheap = _hosts(
-        asked.cheap_hosts, known.turnaround.points(), asked.cheap, asked.cheap_startup_us
-    )
-    dear = _hosts(asked.dear_hosts, _dear_times(asked, known), asked.dear, asked.dear_startup_us)
+    times = known.turnaround.points()
+    cheap = priced(asked.cheap_hosts, times, asked.cheap, asked.cheap_startup_us)
+    dear = priced(asked.dear_hosts, _dear_times(asked, known), asked.dear, asked.dear_startup_us)
     return Setting(
         tasks=len(asked.left),
         cheap=cheap,
@@ -86,24 +81,6 @@ def _dear_times(asked: Inquiry, known: Characterisation) -> Floats:
     if len(asked.dear_us) >= ENOUGH:
         return np.array(asked.dear_us) / SECOND_US
     return np.array([known.turnaround.mean_s])
-
-
-def _hosts(hosts: int, times: Floats, billing: Billing, startup_us: int) -> Hosts:
-    """What results cost rises with their time, and by what their units are not used."""
-    cents_per_s = float(billing.per_second()) * CENTS
-    by_lease, seconds = billing.by_lease, np.maximum(times, NEAR_S)
-    bills = [billing.cost(round(one * SECOND_US)) for one in seconds.tolist()]
-    unused = float(np.mean(bills)) * CENTS - cents_per_s * float(np.mean(seconds))
-    return Hosts(
-        hosts, seconds,
-        per_result=0.0 if by_lease else max(unused, 0.0),
-        per_result_s=0.0 if by_lease else cents_per_s,
-        per_lease_s=cents_per_s if by_lease else 0.0,
-        unit_s=billing.unit_us / SECOND_US if by_lease else FOR_GOOD_S if startup_us else 0.0,
-        least_s=billing.minimum_us / SECOND_US if by_lease else 0.0,
-        startup_s=startup_us / SECOND_US,
-        losers=billing.pays is not Pays.ACCEPTED,
-    )  # fmt: skip
 
 
 def _grid(asked: Inquiry, t_ur_s: float, shortest_s: float) -> list[Strategy]:

@@ -18,6 +18,7 @@ from tailrace.cli.planning.marking import Wish
 from tailrace.errors import BadInput
 
 if TYPE_CHECKING:
+    from tailrace.cli.planning.lumping import Lumping
     from tailrace.cli.planning.seen import Given
     from tailrace.planning.estimate import Estimate
     from tailrace.planning.frontier import Frontier, Point
@@ -78,9 +79,10 @@ def _wish_options(function: F) -> F:
 def estimate(n: float, t: float, d: float, mr: float, as_json: bool, **said: Any) -> int:
     """Say what one strategy would come to: time, cost, and use of reliable hosts.
 
-    Many runs of the bag are played in the model of ExPERT: a result costs what its host costs in
-    T_ur or T_r, failures cost nothing and are known by their time-outs alone, and what was sent is
-    not ended when a result comes from elsewhere.
+    Many runs of the bag are played. In the paper's mode, that of ExPERT, a result costs what its
+    host costs in T_ur or T_r, failures cost nothing and are known by their time-outs alone, and
+    what was sent is not ended when a result comes from elsewhere. Of a bag that has run all that is
+    as its pools do it, unless --mode paper is given.
     """
     from tailrace.cli.planning.compiling import sampled
     from tailrace.planning.strategy import Strategy
@@ -100,8 +102,12 @@ def estimate(n: float, t: float, d: float, mr: float, as_json: bool, **said: Any
 
 
 def _tell(known: Given) -> None:
+    from tailrace.cli.planning.seen import said_mode
+
     for line in known.told:
         click.echo(screen.plain(line))
+    if known.told:
+        click.echo(screen.plain(said_mode(known)))
 
 
 def _print_estimate(found: Estimate, headline: str) -> None:
@@ -136,7 +142,7 @@ def frontier(
     utility: str | None, output: Path | None, plot: Path | None, as_json: bool, **said: Any,
 ) -> int:  # fmt: skip
     """Show the choice between cost and time: the strategies that nothing else beats in both."""
-    from tailrace.cli.planning import choices, drawing, marking, saved
+    from tailrace.cli.planning import choices, drawing, lumping, marking, saved
     from tailrace.cli.planning.searching import searched
 
     for flag, path in (("--output", output), ("--plot", plot)):
@@ -156,25 +162,33 @@ def frontier(
     best = marking.bests(found, wish, setting.tasks)
     if plot is not None:
         drawing.draw(found, best, plot)
+    one = best["product"]
+    lumped = lumping.lumping(known, inputs, one.strategy, one.estimate)
     if as_json:
-        click.echo(_json(found, best))
+        click.echo(_json(found, best, known.mode, lumped))
         return 0
     _tell(known)
     choices.show(found, best, plot=True)
+    if lumped is not None:
+        for line in lumping.told(lumped, one.strategy):
+            click.echo(screen.plain(line))
     if any((prefer, budget, deadline is not None, utility)):
         _print_chosen(marking.chosen(found, wish, setting.tasks))
     return 0
 
 
-def _json(found: Frontier, bests: dict[str, Point]) -> str:
+def _json(
+    found: Frontier, bests: dict[str, Point], mode: str = "", lumped: Lumping | None = None
+) -> str:  # fmt: skip
     from tailrace.cli.planning.marking import MARKS
     from tailrace.cli.planning.saved import row
 
     strategies = [row(point) for point in found.points]
     best = {name: row(bests[name]) if name in bests else None for name in MARKS}
-    return msgspec.json.format(
-        msgspec.json.encode({"strategies": strategies, "best": best})
-    ).decode()
+    told: dict[str, object] = {"strategies": strategies, "best": best}
+    told |= {"mode": mode} if mode else {}
+    told |= {"lumped": lumped} if lumped else {}
+    return msgspec.json.format(msgspec.json.encode(told)).decode()
 
 
 @command.command("choose")

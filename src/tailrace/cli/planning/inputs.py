@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+MODES = ("paper", "terms")
 PATIENCE = 4  # T_ur: the time-out of an attempt before the tail
 
 
@@ -34,6 +35,7 @@ class Inputs(msgspec.Struct, frozen=True):
     c_ur: float | None
     c_r: float | None
     throughput_deadline: float | None
+    mode: str | None
     repetitions: int
     seed: int
 
@@ -74,6 +76,12 @@ _OPTIONS = (
     click.option(
         "--throughput-deadline", type=Seconds(), metavar="TIME",
         help=f"Time-out of an attempt before the tail; default: {PATIENCE} T_ur.",
+    ),
+    click.option(
+        "--mode", type=click.Choice(MODES),
+        help="paper: a result costs what its host costs in T_ur or T_r, failures are known by "
+        "their time-outs, late results are ignored, losers run on. terms: as the pools of the bag "
+        "do all that, with their leases, units and start-up. Default: terms where they are known.",
     ),
     click.option("--seed", type=int, default=0, show_default=True, help="Of all that is drawn."),
 )  # fmt: skip

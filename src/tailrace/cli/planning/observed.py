@@ -44,6 +44,8 @@ class Observation(msgspec.Struct, frozen=True, eq=False):
     timeout_s: float | None = None  # most attempts had before that
     tasks: int | None = None
     left: int | None = None  # of them, without a result
+    startup_us: dict[str, int] = {}  # of leases that came up, on average, by pool
+    ends_losers: bool = True
 
     @property
     def unreliable(self) -> tuple[str, ...]:
@@ -111,6 +113,8 @@ def of_bag(there: Reader, text: str | None) -> Observation:
         _timeout_s(told),
         facts.count,
         facts.count - facts.done,
+        told.startup_us,
+        told.ends_losers,
     )
 
 

@@ -17,15 +17,33 @@ from tailrace.cli.planning.observed import Observation, observed
 from tailrace.errors import BadInput
 from tailrace.knowledge.characterisation import Characterisation, characterise
 from tailrace.knowledge.sendings import Fate
+from tailrace.planning.priced import priced
 from tailrace.planning.setting import Hosts, Setting
-from tailrace.pools.terms import Pool
+from tailrace.pools.terms import Billing, Late, Pays, Pool, time_word
 
 Floats = NDArray[np.float64]
 
 T = TypeVar("T")
 
 CENTS = 1e-4  # of a micro-unit
+BY_RESULT = Billing(unit_us=1, pays=Pays.RETURNED)  # of reliable hosts of which nothing is known
 ENOUGH = 5  # results of reliable hosts, before which their mean says too little
+
+
+class Terms(msgspec.Struct, frozen=True, eq=False):
+    """Of the pools of a bag that was seen."""
+
+    cheap: Pool
+    dear: Pool | None
+    cheap_startup_us: int
+    dear_startup_us: int
+    dear_times: Floats  # of results there; empty: too few
+    failures: Floats  # after how long they were told
+    cancel: bool
+
+    @property
+    def late(self) -> bool:
+        return self.cheap.late_results is Late.ACCEPT
 
 
 class Given(msgspec.Struct, frozen=True, eq=False):
@@ -41,33 +59,78 @@ class Given(msgspec.Struct, frozen=True, eq=False):
     c_ur: float = 0.0
     c_r: float = 0.0
     patience_s: float | None = None
+    terms: Terms | None = None  # None: as in the paper
     told: tuple[str, ...] = ()  # of where it comes from, for people
+    parts: tuple[Part, ...] = ()  # of several pools that are taken as one
 
     def with_said(self, said: Inputs) -> Given:
         """What its user says comes first."""
         share = self.share if said.reliability is None else np.array([said.reliability])
         since_s = self.since_s if said.reliability is None else np.zeros(1)
+        terms = _by_mode(said.mode, self.terms)
+        if terms is not None and said.t_r is not None:
+            terms = replace(terms, dear_times=np.empty(0))
         return replace(
-            self, since_s=since_s, share=share,
+            self, since_s=since_s, share=share, terms=terms,
             tasks=_first(said.tasks, self.tasks), hosts=_first(said.unreliable, self.hosts),
             t_ur=_first(said.t_ur, self.t_ur), t_r=_first(said.t_r, self.t_r),
             c_ur=_first(said.c_ur, self.c_ur), c_r=_first(said.c_r, self.c_r),
             patience_s=_first(said.throughput_deadline, self.patience_s),
         )  # fmt: skip
 
+    @property
+    def mode(self) -> str:
+        return "paper" if self.terms is None else "terms"
+
     def setting(self) -> Setting:
+        hosts = required(self.hosts, "--unreliable", "50")
+        tasks = required(self.tasks, "--tasks", "150")
+        patience_s = PATIENCE * self.t_ur if self.patience_s is None else self.patience_s
+        known = Setting(
+            tasks, Hosts(hosts, self.turnarounds), None, patience_s, self.since_s, self.share
+        )
+        return self._in_paper(known) if self.terms is None else self._in_terms(known, self.terms)
+
+    @property
+    def _t_r(self) -> float:
+        return self.t_ur if self.t_r is None else self.t_r
+
+    def _in_paper(self, known: Setting) -> Setting:
         """ExPERT's own model: a result costs what its kind of host costs in T_ur or T_r, a failure
         is known by its time-out alone, and what comes later is ignored."""
-        hosts = required(self.hosts, "--unreliable", "50")
-        t_r = self.t_ur if self.t_r is None else self.t_r
-        return Setting(
-            tasks=required(self.tasks, "--tasks", "150"),
-            cheap=Hosts(hosts, self.turnarounds, per_result=self.c_ur * self.t_ur),
-            dear=Hosts(hosts, np.array([t_r]), per_result=self.c_r * t_r),
-            patience_s=PATIENCE * self.t_ur if self.patience_s is None else self.patience_s,
-            returned_from=self.since_s,
-            returned=self.share,
+        dear = Hosts(known.cheap.hosts, np.array([self._t_r]), per_result=self.c_r * self._t_r)
+        cheap = replace(known.cheap, per_result=self.c_ur * self.t_ur)
+        return replace(known, cheap=cheap, dear=dear)
+
+    def _in_terms(self, known: Setting, terms: Terms) -> Setting:
+        """As the scheduler will find them."""
+        hosts, times = known.cheap.hosts, terms.dear_times
+        paid = BY_RESULT if terms.dear is None else terms.dear.billing
+        return replace(
+            known,
+            cheap=priced(hosts, self.turnarounds, terms.cheap.billing, terms.cheap_startup_us,
+                         self.c_ur),
+            dear=priced(hosts, times if times.size else np.array([self._t_r]), paid,
+                        terms.dear_startup_us, self.c_r),
+            failures=terms.failures, retry_first=True, late=terms.late, cancel=terms.cancel,
+        )  # fmt: skip
+
+
+class Part(msgspec.Struct, frozen=True, eq=False):
+    """One of several pools that are taken as one."""
+
+    pool: str
+    given: Given
+    share: float  # of the tasks, that it would see to
+
+
+def _by_mode(mode: str | None, terms: Terms | None) -> Terms | None:
+    if mode == "terms" and terms is None:
+        raise BadInput(
+            "--mode terms: the terms of no pool are known",
+            remedy="Name a bag that has run: --from BAG; or leave --mode out.",
         )
+    return None if mode == "paper" else terms
 
 
 def _first(said: T | None, seen: T) -> T:
@@ -84,20 +147,65 @@ def of_numbers(path: Path) -> Given:
 
 def of_attempts(source: str, server: str | None) -> Given:
     seen = observed(source, server)
-    found = seen.characterise()
-    times = found.turnaround.points()
-    dear = _dear_times(seen)
+    names = seen.unreliable
+    whole = _of_pools(seen, names)
+    several = len(names) > 1 and all(seen.sendings.of(name).returned >= ENOUGH for name in names)
+    return replace(whole, parts=_parts(seen) if several else ())
+
+
+def _of_pools(seen: Observation, names: tuple[str, ...]) -> Given:
+    """Taken as one."""
+    found = seen.characterise(names)
+    times, dear = found.turnaround.points(), _dear_times(seen)
     return Given(
         times, np.zeros(1), _share(found),
         tasks=seen.tasks,
         hosts=None if found.size is None else found.size.hosts,
         t_ur=float(times.mean()),
         t_r=float(dear.mean()) if dear.size >= ENOUGH else None,
-        c_ur=_cents_per_s(seen, seen.unreliable),
-        c_r=_cents_per_s(seen, [pool.name for pool in seen.pools.values() if pool.reliable]),
+        c_ur=_cents_per_s(seen, names),
+        c_r=_cents_per_s(seen, _reliable(seen)),
         patience_s=seen.timeout_s,
+        terms=_terms(seen, names, found, dear),
         told=(_told(seen, found.sent, found.returned),),
     )  # fmt: skip
+
+
+def _parts(seen: Observation) -> tuple[Part, ...]:
+    """Each does as many tasks as it returns results beside the others."""
+    alone = [_of_pools(seen, (name,)) for name in seen.unreliable]
+    if any(one.hosts is None for one in alone):
+        return ()
+    rates = [(one.hosts or 0) * float(one.share[-1]) / one.t_ur for one in alone]
+    found = zip(seen.unreliable, alone, rates, strict=True)
+    return tuple(Part(name, one, rate / sum(rates)) for name, one, rate in found)
+
+
+def _reliable(seen: Observation) -> list[str]:
+    return [pool.name for pool in seen.pools.values() if pool.reliable]
+
+
+def _terms(
+    seen: Observation, names: tuple[str, ...], found: Characterisation, dear: Floats
+) -> Terms | None:
+    """Of several pools those that most was sent to."""
+    cheap = _main(seen, [name for name in names if name in seen.pools])
+    if cheap is None:
+        return None
+    other = _main(seen, [name for name in _reliable(seen) if name not in names])
+    return Terms(
+        cheap, other, _startup_us(seen, cheap), 0 if other is None else _startup_us(seen, other),
+        np.sort(dear) if dear.size >= ENOUGH else np.empty(0), found.failures_s, seen.ends_losers,
+    )  # fmt: skip
+
+
+def _main(seen: Observation, names: Sequence[str]) -> Pool | None:
+    pools = [seen.pools[name] for name in names]
+    return max(pools, key=lambda pool: seen.sendings.of(pool.name).count) if pools else None
+
+
+def _startup_us(seen: Observation, pool: Pool) -> int:
+    return seen.startup_us.get(pool.name, pool.startup_us)
 
 
 def _share(found: Characterisation) -> Floats:
@@ -131,6 +239,32 @@ def _check_currencies(pools: Sequence[Pool]) -> None:
             f"pools are paid in {' and '.join(units)}, which do not add up",
             remedy="Say what each kind of host costs: --c-ur and --c-r.",
         )
+
+
+def said_mode(given: Given) -> str:
+    """In words, by what the figures are reckoned."""
+    terms = given.terms
+    if terms is None:
+        return "in the paper's mode: results are paid, failures known by their time-outs alone"
+    others = "" if terms.dear is None else f" and {terms.dear.name}"
+    failures = "failures are told" if terms.failures.size else "failures known by their time-outs"
+    late = "late results count" if terms.late else "late results are ignored"
+    losers = "losers are ended" if terms.cancel else "losers run on"
+    return (
+        f"in the terms of {terms.cheap.name or 'its pool'}{others} ({_paid(terms)}, {failures}, "
+        f"{late}, {losers}); --mode paper: as in the paper"
+    )
+
+
+def _paid(terms: Terms) -> str:
+    billing, startup_us = terms.cheap.billing, terms.cheap_startup_us
+    if billing.by_result:
+        paid = "results are paid"
+    elif billing.by_lease:
+        paid = f"leases are paid by the {time_word(billing.unit_us)}"
+    else:
+        paid = "machines are free"
+    return paid + (f", {startup_us / 1e6:,.0f} s to come" if startup_us >= 500_000 else "")
 
 
 def _told(seen: Observation, sent: int, returned: int) -> str:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Terms
 from tailrace.pools.terms import Pool
-from tailrace.server.records import measuring, reading
+from tailrace.server.records import bills, measuring, reading
 from tailrace.server.records.outages import Span, outages
 from tailrace.server.tables.link import Link, stream
 
@@ -36,12 +37,14 @@ class Seen(msgspec.Struct, frozen=True, gc=False):
 
 class Observed(msgspec.Struct, frozen=True):
     """`stood` still: paused by its owner or a brake, or because no server ran. It and the pools,
-    with the terms they had last, are told with the first page."""
+    with the terms they had last, and what follows them, are told with the first page."""
 
     tail_us: int | None
     attempts: list[Seen]
     pools: list[Pool] = []
     stood: list[Span] = []
+    startup_us: dict[str, int] = {}  # of leases that came up, on average, by pool
+    ends_losers: bool = True  # what still runs for a task with a result is ended
 
 
 def observed(link: Link, bag: int, now_us: int | None = None) -> Observed:
@@ -65,9 +68,25 @@ def _first(link: Link, bag: int, now_us: int | None) -> Observed:
     query = "SELECT DISTINCT host FROM attempts WHERE bag = ?"
     pool_of = _pool_of(link)
     used = dict.fromkeys(pool_of.get(host, "") for (host,) in link.execute(query, (bag,)))
-    pools = [known.get(name, Pool(name)) for name in sorted(used)]
+    row = reading.bag_row(link, bag)
+    may_use = [name for name in row.terms.pools or known if name in known]
+    pools = [known.get(name, Pool(name)) for name in sorted({*used, *may_use})]
     stood = list(measuring.pauses(link, bag, until_us))
-    return Observed(reading.bag_row(link, bag).tail_us, [], pools, stood)
+    return Observed(row.tail_us, [], pools, stood, _startups_us(link, bag), _ends_losers(row.terms))
+
+
+def _startups_us(link: Link, bag: int) -> dict[str, int]:
+    found: dict[str, list[int]] = {}
+    for row in bills.leases(link, bag):
+        if row.up_us is not None:
+            found.setdefault(row.pool, []).append(row.up_us - row.wanted_us)
+    return {name: sum(times) // len(times) for name, times in found.items()}
+
+
+def _ends_losers(terms: Terms) -> bool:
+    if terms.losers_run_on or terms.replication is None:
+        return not terms.losers_run_on
+    return terms.replication.options.get("cancel") is not False
 
 
 def _seen(link: Link, bag: int, after: int, most: int | None = None) -> Iterator[Seen]:

@@ -1,0 +1,109 @@
+"""`tailrace plan … --from BAG`: a bag that has run on pools with their own terms, real ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Answer, ask
+
+POOLS = """
+[pools.near]
+price = "3.60 USD/h"
+unit = "1m"
+minimum = "2m"
+max = 2
+cores = 1
+reliable = false
+startup = "400ms"
+
+[pools.far]
+price = "7.20 USD/h"
+unit = "1m"
+max = 2
+cores = 1
+reliable = false
+late_results = "ignore"
+
+[pools.cloud]
+price = "36 USD/h"
+unit = "1h"
+max = 1
+cores = 1
+startup = "2s"
+"""
+BAG = """
+command = "sleep 0.{n}"
+pools = ["near", "far", "cloud"]
+repeatable = true
+unused = "ok"
+budget = "99 USD"
+replication = { strategy = "ntdmr", n = -1 }
+
+[parameters]
+n = [1, 2]
+k = { from = 1, to = 30 }
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pooled")
+    (folder / "pools.toml").write_text(POOLS)
+    (folder / "bag.toml").write_text(BAG)
+    ran = ask(folder, "run", "--quiet", "bag.toml")
+    assert ran.code == 0, ran.err
+    return folder
+
+
+def frontier(place: Path, *words: str) -> Answer:
+    few = ("--tasks", "200", "--unreliable", "4", "--mr-max", "0.25", "--repetitions", "20")
+    return ask(place, "plan", "frontier", "--from", "1", *few, *words)
+
+
+def test_a_bags_own_pools_say_what_is_paid_and_when_it_is_known(place: Path) -> None:
+    out = frontier(place).out
+    assert "in the terms of" in out and "and cloud" in out
+    assert "leases are paid by the minute" in out and "losers are ended" in out
+    assert "--mode paper" in out
+    paper = frontier(place, "--mode", "paper").out
+    assert "in the paper's mode" in paper and "leases are paid" not in paper
+
+
+def test_the_mode_is_told_to_scripts_and_changes_what_is_paid(place: Path) -> None:
+    """A lease is paid by whole minutes, of which a task takes a fraction; a result by its time."""
+    terms, paper = (frontier(place, "--mode", mode, "--json").json for mode in ("terms", "paper"))
+    assert (terms["mode"], paper["mode"]) == ("terms", "paper")
+    cheapest = [one["best"]["cost"]["cost_per_task"] for one in (terms, paper)]
+    least = 4 * 60 * 360 / 3600 / 200  # a minute of each of four machines, at the lower price
+    assert cheapest[0] > max(cheapest[1], 0.99 * least) and cheapest[1] > 0
+
+
+def test_a_price_that_is_said_holds_in_the_pools_terms(place: Path) -> None:
+    free = frontier(place, "--c-ur", "0", "--c-r", "0", "--json").json
+    assert free["mode"] == "terms" and free["best"]["cost"]["cost_per_task"] == 0
+
+
+def test_pools_that_are_taken_as_one_are_told_with_the_error_of_that(place: Path) -> None:
+    out = frontier(place).out
+    assert "2 pools are taken as one. By N=" in out
+    assert "near: " in out and "far: " in out and "taken as one they are said to take" in out
+    lumped = frontier(place, "--json").json["lumped"]
+    assert sum(one["tasks"] for one in lumped["pools"]) == pytest.approx(200, abs=1)
+    costs = {one["pool"]: one["cost_per_task"] for one in lumped["pools"]}
+    assert set(costs) == {"near", "far"} and all(cost > 0 for cost in costs.values())
+    assert -1 < lumped["makespan_error"] < 10 and -1 < lumped["cost_error"] < 10
+
+
+def test_one_strategy_is_estimated_in_the_same_terms(place: Path) -> None:
+    words = ("--N", "inf", "--T", "2", "--D", "2", "--unreliable", "4", "--repetitions", "20")
+    assert "in the terms of" in ask(place, "plan", "estimate", "--from", "1", *words).out
+    as_paper = ask(place, "plan", "estimate", "--from", "1", *words, "--mode", "paper")
+    assert "in the paper's mode" in as_paper.out
+
+
+def test_terms_of_no_pool_are_refused(place: Path) -> None:
+    (place / "times.csv").write_text("turnaround_s\n5\n6\n7\n")
+    said = ask(place, "plan", "frontier", "--from", "times.csv", "--tasks", "9", "--unreliable",
+               "2", "--mode", "terms")  # fmt: skip
+    assert said.code == 2 and "the terms of no pool are known" in said.err
