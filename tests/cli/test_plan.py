@@ -162,6 +162,21 @@ def test_a_closer_search_is_no_worse(place: Path, told: dict[str, object]) -> No
     assert found["best"]["makespan"]["tail_makespan"] <= best["makespan"]["tail_makespan"]
 
 
+def test_a_closer_search_looks_at_those_that_need_no_reliable_host(place: Path) -> None:
+    """They are the cheapest, and where those are quick not the fastest; where hardly anything
+    returns, none ends."""
+    words = ("--t-r", "300", "--repetitions", "10", "--grid", "adaptive", "--json")
+    found = ask(place, "plan", "frontier", *GIVEN, *words).json
+    copies = {one["N"] for one in found["strategies"] if one["efficient"]}
+    assert found["best"]["cost"]["N"] == "inf" and len(copies) > 1
+    assert found["best"]["makespan"]["N"] != "inf"
+    few = ("--tasks", "40", "--reliability", "0.0005")
+    for grid in ("adaptive", "fine"):
+        words = ("--repetitions", "2", "--grid", grid, "--json")
+        found = ask(place, "plan", "frontier", *GIVEN, *few, *words).json
+        assert "inf" not in {one["N"] for one in found["strategies"]}
+
+
 BAD = [
     (("--reliability", "0"), "a reliability of 0"),
     (("--reliability", "1.2"), "a reliability of 1.2"),

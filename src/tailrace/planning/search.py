@@ -24,8 +24,10 @@ TINY = 1e-9  # what costs nothing has no logarithm
 
 
 def adaptive(
-    first: Sequence[Strategy], sampler: Sampler, t_ur_s: float, mr_max: float
+    first: Sequence[Strategy], sampler: Sampler, t_ur_s: float, mr_max: float,
+    admits: Callable[[Strategy], bool] = lambda one: True,
 ) -> Frontier:  # fmt: skip
+    """The first ones are of all N that are looked at, those without end among them."""
     samples = sampler(first)
     seen = {_known_by(one): None for one in samples.strategies}
     step_s, step_mr = LONGEST * t_ur_s / POINTS, mr_max / POINTS
@@ -34,7 +36,7 @@ def adaptive(
     for _ in range(ROUNDS):
         step_s, step_mr = step_s / 2, step_mr / 2
         near = list(_near(frontier(samples).efficient(), step_s, step_mr, t_ur_s, mr_max))
-        new = [one for one in near if _known_by(one) not in seen]
+        new = [one for one in near if _known_by(one) not in seen and admits(one)]
         new = list({_known_by(one): one for one in new}.values())
         if not new:
             break

@@ -87,6 +87,14 @@ class Setting(msgspec.Struct, frozen=True):
     def is_endless(self, strategy: Strategy) -> bool:
         return strategy.n is None and self._is_hopeless(strategy.d_s)
 
+    def admits(self, strategy: Strategy) -> bool:
+        """Could it ever end?"""
+        try:
+            _check_strategy(self, strategy)
+        except BadInput:
+            return False
+        return True
+
     def model(self, dear_hosts: int) -> Model:
         dear = self.dear or Hosts(0, np.zeros(1))
         return Model(
