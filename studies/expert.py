@@ -88,7 +88,6 @@ def main(runs: Runs, folder: Path) -> str:
              "cheapest: cent a task", "its tail, s", "least product, s · cent", "of"),
             [_front_row(t_r, ratio, fronts[t_r][ratio]) for t_r in T_R for ratio in RATIOS],
         ),
-        least=table(("M_r", "fastest tail, s", "beside M_r ≥ 0.30"), _fixed_ratio_rows()),
     )  # fmt: skip
 
 
@@ -110,7 +109,7 @@ def _found(figures: list[Figures]) -> Found:
     )
 
 
-def _setting(t_r: float) -> Setting:
+def setting(t_r: float) -> Setting:
     """As in the scenario, whose law it takes."""
     text = (SCENARIOS / SCENARIO).read_text()
     values = tomllib.loads(text)["pools"]["grid"]["luck"]["values"]
@@ -123,7 +122,7 @@ def _setting(t_r: float) -> Setting:
 
 
 def _front(ratio: float, t_r: float) -> Frontier:
-    return frontier(sample(_setting(t_r), grids.paper(T_UR, ratio), REPETITIONS))
+    return frontier(sample(setting(t_r), grids.paper(T_UR, ratio), REPETITIONS))
 
 
 def _heads() -> list[str]:
@@ -153,17 +152,6 @@ def _front_row(t_r: float, ratio: float, front: Frontier) -> tuple[str, ...]:
         f"{cheap.cost_per_task.mean:.3f}", f"{cheap.tail_makespan.mean:,.0f}",
         f"{least:,.0f}", str(best.strategy),
     )  # fmt: skip
-
-
-def _fixed_ratio_rows() -> list[tuple[str, ...]]:
-    """Figure 10: what is the fastest with this ratio?"""
-    front = _front(0.5, T_UR)
-    fastest = {
-        mr: min(one.estimate.tail_makespan.mean for one in front.points if one.strategy.mr == mr)
-        for mr in (0.02, 0.1, 0.2, 0.3, 0.4, 0.5)
-    }
-    most = fastest[0.3]
-    return [(f"{mr:g}", f"{s:,.0f}", f"{s / most - 1:+.0%}") for mr, s in fastest.items()]
 
 
 def _claims(
@@ -245,9 +233,5 @@ a picture.
 The paper's own point for AR (22 cent, about 70,000 s on five machines) means that a reliable
 machine takes 2,330 s for a task, not 2,066 s: so both are here.
 
-## With a fixed ratio of reliable machines
-
-{least}
-
-The paper has over 5,500 s for the first, 25 % more than with 0.30 and above (6.2, Figure 10).
+What M_r brings is looked at [closely](expert-frontier.md).
 """

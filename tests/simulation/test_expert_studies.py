@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from studies import expert_runs, expert_table5
+from studies import expert, expert_frontier, expert_runs, expert_table5
 from studies.expert_table5 import TABLE, Experiment
 from studies.runs import Runs
 
@@ -56,3 +56,26 @@ def test_runs_that_are_not_met_refute() -> None:
               for one in found]  # fmt: skip
     assert expert_runs.judged(found)[0].holds
     assert not expert_runs.judged(longer)[0].holds
+
+
+# the frontier
+
+
+def test_figures_10_and_11_in_small() -> None:
+    what = expert.setting(expert.T_UR)
+    fixed = {mr: expert_frontier.of_ratio(what, mr, 40) for mr in (0.02, 0.3, 0.5)}
+    whole = expert_frontier.of_all(what, 20)
+    found = expert_frontier.judged(fixed, whole)
+    assert all(claim.holds for claim in found if "0.30 and above" not in claim.what)
+    lower = {**fixed, 0.02: fixed[0.5], 0.5: fixed[0.02]}
+    assert not any(claim.holds for claim in expert_frontier.judged(lower, whole)[:3])
+
+
+def test_grids_in_small() -> None:
+    found = expert_frontier.search(Runs(1), 1, ("coarse", "paper"), (1, 10))
+    assert [one.looked_at for one in found] == [40, 40, 420, 420]
+    for one in found:
+        assert all(true <= worst for _, true, worst in one.of.values())
+    few, many = found[2:]
+    assert many.of["product"][1] <= 1.1 * few.of["product"][1]
+    assert many.of["cost"][0] == pytest.approx(many.of["cost"][1], rel=0.1)
