@@ -17,9 +17,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from tailrace.planning.kernel.attempts import due, ended, failed, pay, send, take_up, want_surely
 from tailrace.planning.kernel.chance import Key, key_of
-from tailrace.planning.kernel.compiling import compiled, kept, stamp
+from tailrace.planning.kernel.compiling import apart, compiled, kept, stamp
 from tailrace.planning.kernel.heap import code, pop, push, stale
 from tailrace.planning.kernel.hosts import (
     give_back,
@@ -69,6 +71,9 @@ from tailrace.planning.kernel.model import (
     Standing,
     Work,
 )
+
+# N before the tail. As a plain number it would have a type of its own, and all be compiled twice.
+WITHOUT_END: Any = np.int64(-1)
 
 
 @compiled
@@ -121,7 +126,7 @@ def _happen(w: Work, m: Model, now: float, n: int, t: float) -> None:
         put_idle(w, m, slot, now)
 
 
-@compiled
+@apart
 def _live(w: Work, m: Model, key: Key, now: float, n: int, t: float, d: float) -> float:
     """Until the tail begins; or in it, until each task has a result. When: infinity if never."""
     most = w.n[SENT] + MOST_SENT * m.tasks
@@ -193,7 +198,7 @@ def _left(w: Work, m: Model) -> int:
     return count
 
 
-@compiled
+@apart
 def _begin_tail(w: Work, m: Model, left: Ints, count: int, now: float, n: int, t: float) -> None:
     """What waits is wanted at once; what is under way, T after it was sent. That keeps its
     time-out, and does not count towards N."""
@@ -213,7 +218,7 @@ def _begin_tail(w: Work, m: Model, left: Ints, count: int, now: float, n: int, t
             _await(w, task, max(w.tasks[task].last + t, now))
 
 
-@compiled
+@apart
 def _take_up(w: Work, m: Model, key: Key, standing: Standing) -> None:
     """The tail has begun, and some are under way. Of a host that is not told of, the lease counts
     as begun now."""
@@ -273,7 +278,7 @@ def _is_told_of(w: Work, slot: int) -> bool:
     return w.hosts[slot].leased != NOT_LEASED
 
 
-@compiled
+@apart
 def _close(w: Work, m: Model, now: float, since: float) -> None:
     """The bag has ended, and its leases with it. What still runs and returns is paid where results
     are, since nobody ends it."""
@@ -295,7 +300,7 @@ def _close(w: Work, m: Model, now: float, since: float) -> None:
             pay(w, m, slot, time)
 
 
-@compiled
+@apart
 def _each(
     m: Model, strategies: Floats, key: Key, since: float, out: Floats, repetition: int, w: Work,
     v: Work,
@@ -334,7 +339,7 @@ def _made(stamp: str) -> Any:
             if standing.tasks.shape[0]:
                 _take_up(w, m, key, standing)
             else:
-                since = _live(w, m, key, 0.0, NOBODY, m.patience_s, m.patience_s)
+                since = _live(w, m, key, 0.0, WITHOUT_END, m.patience_s, m.patience_s)
             if since < math.inf:
                 _each(m, strategies, key, since, out, repetition, w, v)
                 continue
