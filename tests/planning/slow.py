@@ -252,7 +252,8 @@ class Life:
         return self.terms.dear_unit if dear else self.terms.cheap_unit
 
     def is_idle(self, machine: Machine) -> bool:
-        """One that stands idle at the end of what is paid is given back."""
+        """One that stands idle at the end of what is paid is given back; what has come or ended its
+        last in this very step is offered work before."""
         if machine.attempt is not None:
             return False
         unit = self.unit(machine.dear)
@@ -262,7 +263,7 @@ class Life:
             return False
         since = max(machine.idle_since, machine.here)
         until = machine.leased + self.paid(since - machine.leased, unit)
-        if until <= self.now:
+        if until <= self.now and since <= self.now - self.step:
             self.give_back(machine, until)
         return machine.leased is not None
 

@@ -124,6 +124,20 @@ def test_a_lease_is_paid_in_whole_units_and_its_start_up_is_waited_for() -> None
     assert found["cost_per_task"] == pytest.approx((40 + 30) / 5)
 
 
+@pytest.mark.parametrize(
+    ("unit", "startup", "paid"), [(1, 60, 90), (10, 60, 90), (60, 120, 180), (3600, 3600, 7200)]
+)
+def test_a_host_that_comes_just_when_its_unit_ends_is_offered_work_before_it_is_given_back(
+    unit: float, startup: float, paid: float
+) -> None:
+    """Three tasks of 10 s, one after the other; so is one that ends its last at such a moment."""
+    dear = Hosts(1, np.array([10.0]), per_lease_s=1.0, unit_s=unit, startup_s=startup)
+    setting = replace(sure(tasks=3, hosts=4), dear=dear)
+    found = means(one(setting, Strategy(0, 0.0, 40.0, 0.25)))
+    assert found["makespan"] == startup + 30
+    assert found["cost_per_task"] == pytest.approx(paid / 3)
+
+
 def test_what_the_recommended_strategy_of_the_paper_comes_to() -> None:
     """15,640 s and 0.78 cents a task there, with a law of which we have only a picture."""
     found = means(one(paper(), Strategy(3, T_UR, 2 * T_UR, 0.02), repetitions=300))

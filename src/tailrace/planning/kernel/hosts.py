@@ -99,11 +99,13 @@ def put_idle(w: Work, m: Model, slot: int, now: float) -> None:
 
 @compiled
 def idle_host(w: Work, m: Model, pool: int, now: float) -> int:
-    """What was idle at the end of its paid unit was given back then."""
+    """What was idle at the end of its paid unit was given back then; but what comes, or ends its
+    last, at that very moment, is offered what waits before."""
     while w.n[IDLE + pool]:
         w.n[IDLE + pool] -= 1
         slot = w.idle[pool * m.cheap + w.n[IDLE + pool]]
-        if unit_of(m, pool) <= 0.0 or now < idle_until(w, m, slot, pool):
+        offered = unit_of(m, pool) <= 0.0 or now <= w.hosts[slot].idle_from
+        if offered or now < idle_until(w, m, slot, pool):
             return slot
         give_back(w, m, slot, pool, idle_until(w, m, slot, pool))
     return NOBODY

@@ -52,12 +52,14 @@ from tailrace.planning.kernel.model import (
     LEASED,
     LIMIT,
     MAKESPAN,
+    MOST_ROUNDS,
     MOST_SENT,
     NOBODY,
     NOT_LEASED,
     OWN,
     RESULT,
     SENT,
+    SEQ,
     SEQ_BITS,
     SLOT_BITS,
     SLOT_MASK,
@@ -129,7 +131,7 @@ def _happen(w: Work, m: Model, now: float, n: int, t: float) -> None:
 @apart
 def _live(w: Work, m: Model, key: Key, now: float, n: int, t: float, d: float) -> float:
     """Until the tail begins; or in it, until each task has a result. When: infinity if never."""
-    most = w.n[SENT] + MOST_SENT * m.tasks
+    most, last, rounds = w.n[SENT] + MOST_SENT * m.tasks, -1, 0
     while True:
         while w.n[HEAP] and w.times[0] <= now:
             _happen(w, m, now, n, t)
@@ -138,7 +140,11 @@ def _live(w: Work, m: Model, key: Key, now: float, n: int, t: float, d: float) -
         if not w.n[IN_TAIL] and m.tasks - w.n[DONE] < m.cheap and now >= m.cheap_startup_s:
             return now
         _serve(w, m, key, now, t, d)
-        if not w.n[HEAP] or w.n[SENT] > most or w.n[FULL]:
+        rounds = rounds + 1 if w.n[SEQ] == last else 0
+        last = w.n[SEQ]
+        if w.n[SENT] > most or rounds > MOST_ROUNDS * w.times.size:
+            return math.inf
+        if not w.n[HEAP] or w.n[FULL]:
             return math.inf
         now = w.times[0]  # with T = 0 it may be the same
 

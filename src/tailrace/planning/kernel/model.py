@@ -28,6 +28,7 @@ MOST_TASKS = SLOT_MASK  # and hosts: their numbers stand in an event
 NOBODY = -1
 NOT_LEASED, OWN = np.inf, -np.inf  # since when a host is leased; our own is there, and free
 MOST_SENT = 1000  # attempts of a task on average, beyond which nothing will come of it
+MOST_ROUNDS = 4  # for each event that can be pending, without that anything is sent
 
 # Numbers that change, in `Work.n`; those of a pool are followed by that of the dear one.
 HEAP, SEQ, DONE, IN_TAIL, FRESH, LIMIT, DEAR_OUT, FULL = range(8)
