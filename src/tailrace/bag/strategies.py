@@ -10,7 +10,7 @@ whoever reads a bag brings an `Admit` along, and a name that means nothing is to
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,8 @@ EXAMPLES = {
     "matching": '{strategy = "fjbcr"}',
     "replication": '{strategy = "wqr", most = 2}',
 }
+PLANNED = "planned"
+BOUNDS = {"budget": '"20 USD"', "deadline": '"6h"'}  # what a plan may prefer to keep, as written
 FIRST = {"longest": "-size", "shortest": "size"}  # which task goes first, and an order that says so
 
 # Family and strategy; says in which order it wants the tasks (listed, longest or shortest first),
@@ -55,6 +57,10 @@ def admit_strategies(found: dict[str, Any], table: Table, admit: Admit) -> None:
         if family in found:
             with table.origin.at(*table.path, family):
                 admit(family, found[family])
+    if "replication" in found:
+        with table.origin.at(*table.path, "replication"):
+            bounds = {"budget": found.get("budget"), "deadline": found.get("deadline_us")}
+            _check_wish(found["replication"], bounds)
 
 
 def check_strategies(spec: BagSpec, origin: Origin, admit: Admit) -> None:
@@ -71,6 +77,7 @@ def check_strategies(spec: BagSpec, origin: Origin, admit: Admit) -> None:
         return
     with origin.at("replication"):
         admit("replication", spec.replication)
+        _check_wish(spec.replication, {"budget": spec.budget, "deadline": spec.deadline_us})
     if not spec.repeatable:
         raise origin.bad(
             ("replication",),
@@ -78,6 +85,18 @@ def check_strategies(spec: BagSpec, origin: Origin, admit: Admit) -> None:
             "if two attempts of a task do each other no harm, say so: repeatable = true, or "
             '--repeatable; with files = "staged" each has a folder of its own',
         )
+
+
+def _check_wish(strategy: Strategy, bounds: Mapping[str, object]) -> None:
+    """What a plan is to keep must be known."""
+    wish = strategy.options.get("prefer") if strategy.name == PLANNED else None
+    if wish not in BOUNDS or bounds.get(str(wish)):
+        return
+    raise BadInput(
+        f"what is best within the {wish} is preferred, and the bag has no {wish}",
+        remedy=f"say which: {wish} = {BOUNDS[str(wish)]}, or --{wish} {BOUNDS[str(wish)]}; or "
+        "prefer product, makespan or cost",
+    )
 
 
 def _strategy(table: Table, family: str) -> Strategy | None:

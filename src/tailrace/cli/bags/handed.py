@@ -97,6 +97,15 @@ def bag_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def bag_of(words: tuple[str, ...], behind: list[str] | None, options: dict[str, Any]) -> Bag:
+    try:
+        return _bag_of(words, behind, options)
+    except BadInput as fault:
+        if fault.flag == "--replication" and options["prefer"] is not None:
+            fault.flag = f"--prefer {options['prefer']}"  # which is what was typed
+        raise
+
+
+def _bag_of(words: tuple[str, ...], behind: list[str] | None, options: dict[str, Any]) -> Bag:
     from tailrace.bag import bagfile
     from tailrace.cli.bags.believing import believe
     from tailrace.scheduler.strategies import admit
