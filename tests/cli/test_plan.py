@@ -187,6 +187,8 @@ BAD = [
     (("--N", "2.5"), "not a number of attempts"),
     (("--Mr", "0"), "a task goes to a reliable host, and there is none"),
     (("--Mr", "nan"), "Mr is nan"),
+    (("--Mr", "1e6"), "more than 8,388,607 reliable hosts"),
+    (("--Mr", "1e308"), "more than 8,388,607 reliable hosts"),
     (("--tasks", "0"), "0 tasks"),
     (("--unreliable", "0"), "0 unreliable hosts"),
     (("--tasks", "999999999"), "999,999,999 tasks"),
@@ -225,12 +227,34 @@ def test_what_is_missing_is_named_with_an_example(place: Path) -> None:
     assert found.code == 2 and "nowhere.json: it cannot be read" in found.err
 
 
+def test_more_reliable_hosts_than_tasks_are_no_better_than_one_for_each(place: Path) -> None:
+    few = ("--N", "0", "--T", "0", "--D", "4000", "--repetitions", "3", "--json")
+    some, many = (estimate(place, *few, "--Mr", mr).json for mr in ("3", "100000"))
+    assert some == many and some["used_mr"]["mean"] <= 1
+
+
+def test_a_frontier_that_was_changed_by_hand_is_refused_with_the_place(place: Path) -> None:
+    kept = json.loads((place / "F.json").read_text())
+    points = [one | {"efficient": False} for one in kept["frontier"]["points"]]
+    changed = {
+        "$.tasks is 0": kept | {"tasks": 0},
+        "$.unreliable is -1": kept | {"unreliable": -1},
+        "of $.frontier.points none has efficient": kept | {"frontier": {"points": points}},
+    }
+    for said, what in changed.items():
+        (place / "changed.json").write_text(json.dumps(what))
+        found = ask(place, "plan", "choose", "changed.json", "--budget", "2USD")
+        assert found.code == 2 and f"changed.json: this is no frontier: {said}" in found.err
+
+
 BAD_CHOICES = [
     (("--budget", "20"), "'20' is not a budget"),
     (("--budget", "-3c"), "'-3c' is not a budget"),
     (("--utility", "tail_makespan *"), "no ClassAd expression"),
     (("--utility", "tail_makspan + 1"), "tail_makspan is no metric"),
     (("--utility", '"fast"'), "not a number"),
+    (("--utility", "cost + undefined"), "'cost + undefined' is undefined for N="),
+    (("--utility", "cost / 0"), "'cost / 0' is error for N="),
     (("--prefer", "speed"), "speed"),
 ]
 

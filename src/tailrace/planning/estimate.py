@@ -72,8 +72,7 @@ def sample(
         raise BadInput(f"{repetitions} repetitions: it takes at least 1")
     setting.check(strategies)
     _check_size(len(strategies), repetitions)
-    cheap = setting.cheap.hosts
-    rows = np.array([_row(one, cheap) for one in strategies], dtype=np.float64)
+    rows = np.array([_row(one, setting) for one in strategies], dtype=np.float64)
     there = int(max(standing.out[:, 1].sum(), standing.hosts[:, 0].sum()))
     most_dear = max(int(rows[:, 3].max()), there)
     made = setting.model(most_dear)
@@ -87,9 +86,11 @@ def sample(
     return Samples(kept, _of(setting, out[:, ended]))
 
 
-def _row(one: Strategy, cheap: int) -> tuple[float, ...]:
+def _row(one: Strategy, setting: Setting) -> tuple[float, ...]:
+    """Each task goes to a reliable host once: of more than there are tasks none would be used."""
     n = model.NOBODY if one.n is None else one.n
-    return float(n), one.t_s, one.d_s, 0.0 if one.n is None else float(one.dear_hosts(cheap))
+    dear = 0 if one.n is None else min(one.dear_hosts(setting.cheap.hosts), setting.tasks)
+    return float(n), one.t_s, one.d_s, float(dear)
 
 
 def _check_size(strategies: int, repetitions: int) -> None:

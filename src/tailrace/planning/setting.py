@@ -135,12 +135,23 @@ def _check_strategy(setting: Setting, one: Strategy) -> None:
             f"{one}: T is longer than D",
             remedy="T is the time until the next attempt, D until an attempt is given up: T ≤ D.",
         )
+    _check_reliable(setting, one)
     if one.n is None:
         _check_endless(setting, one)
     elif setting.dear is None or not one.dear_hosts(setting.cheap.hosts):
         raise BadInput(
             f"{one}: after {one.n} attempts a task goes to a reliable host, and there is none",
             remedy="Give Mr above 0, or N=inf: a task is sent to unreliable hosts without end.",
+        )
+
+
+def _check_reliable(setting: Setting, one: Strategy) -> None:
+    most = MOST_TASKS // 2
+    if one.mr * setting.cheap.hosts > most:
+        raise BadInput(
+            f"{one}: Mr of {setting.cheap.hosts:,} unreliable hosts is more than {most:,} reliable "
+            "hosts",
+            remedy="Mr is their share of the unreliable ones, such as 0.1.",
         )
 
 

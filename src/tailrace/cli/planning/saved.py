@@ -40,7 +40,18 @@ def load(path: Path) -> Saved:
         raise _not_ours(path, str(fault)) from None
     if saved.tailrace != "frontier" or saved.format != FORMAT or not saved.frontier.points:
         raise _not_ours(path, f"format {saved.format} of {saved.tailrace!r}")
+    _check(path, saved)
     return saved
+
+
+def _check(path: Path, saved: Saved) -> None:
+    """What would have been so as it was made, and may have been changed by hand."""
+    for name, count in (("tasks", saved.tasks), ("unreliable", saved.unreliable)):
+        if count < 1:
+            raise _not_ours(path, f"$.{name} is {count}, but is at least 1")
+    if not saved.frontier.efficient():
+        told = "of $.frontier.points none has efficient = true, and one of them is chosen"
+        raise _not_ours(path, told)
 
 
 def _not_ours(path: Path, told: str) -> BadInput:

@@ -66,7 +66,14 @@ def by_expression(text: str, tasks: int) -> Utility:
             known = sorted(metrics(point, tasks))
             remedy = f"{meant(missing[0], known)}the metrics are {', '.join(known)}"
             raise BadInput(f"--utility {text!r}: {missing[0]} is no metric", remedy=remedy)
-        return _number(tree.eval(ad), text)
+        value = tree.eval(ad)
+        if isinstance(value, library.Value):  # undefined or an error: an integer, too
+            raise BadInput(
+                f"--utility {text!r} is {value.name.lower()} for {point.strategy}",
+                remedy="It needs a number for each: name metrics alone, and divide by none that is "
+                "0.",
+            )
+        return _number(value, text)
 
     return utility
 
