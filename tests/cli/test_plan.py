@@ -138,6 +138,51 @@ def test_a_utility_that_does_not_fall_with_time_and_cost_is_warned_of(place: Pat
     assert said.code == 0 and "warning" in said.err and "does not always fall" in said.err
 
 
+@pytest.mark.parametrize("aim", ["(tail_makespan - {}) * (tail_makespan - {})",
+                                 "(cost_per_task - {}) * (cost_per_task - {})"])  # fmt: skip
+def test_so_is_one_that_would_have_an_efficient_strategy_slower_or_dearer(
+    place: Path, told: dict[str, object], aim: str
+) -> None:
+    """Though it is least for an efficient one: it aims at the middle of the frontier."""
+    name = aim[1:].split(" ")[0]
+    strategies = told["strategies"]
+    assert isinstance(strategies, list)
+    values = sorted(one[name] for one in strategies if one["efficient"])
+    middle = values[len(values) // 2]
+    said = ask(place, "plan", "choose", "F.json", "--utility", aim.format(middle, middle))
+    assert said.code == 0 and "does not always fall with time and cost" in said.err
+    both = ("--utility", "tail_makespan * cost_per_task + makespan")
+    assert not ask(place, "plan", "choose", "F.json", *both).err
+
+
+POOLS = """
+[pools.near]
+max = 3
+cores = 1
+reliable = false
+[pools.sure]
+max = 1
+cores = 1
+"""
+
+
+def test_what_is_chosen_is_handed_to_a_run_as_it_is_told(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "pools.toml").write_text(POOLS)
+    told = ask(place, "plan", "choose", "F.json", "--prefer", "cost").out
+    line = told.partition("in a bag file: ")[2].splitlines()[0]
+    (tmp_path / "bag.toml").write_text(
+        f'command = "true {{n}}"\nrepeatable = true\nunused = "ok"\n{line}\n'
+        "[parameters]\nn = { from = 1, to = 8 }\n"
+    )
+    shown = ask(tmp_path, "check", "--json").json["replication"]
+    best = ask(place, "plan", "choose", "F.json", "--prefer", "cost", "--json").json
+    assert shown == best["replication"].replace("=", " ").replace(",", ", ")
+    assert ask(tmp_path, "run", "--quiet", "bag.toml").code == 0
+    typed = ("--repeatable", "--replication", best["replication"], "--", "true", ":::", "a", "b")
+    assert ask(tmp_path, "run", "--quiet", *typed).code == 0
+    assert f"'{best['replication']}'" in told
+
+
 def test_the_table_marks_what_is_best_and_a_plot_is_drawn_below(place: Path) -> None:
     out = ask(place, "plan", "choose", "F.json").out
     for mark in ("fastest", "cheapest", "least time × cost", "tail makespan (s)", "└──"):

@@ -220,9 +220,13 @@ def choose(
 
 
 def _print_chosen(point: Point) -> None:
+    from tailrace.cli.planning import replication
+
     one = point.estimate
     click.echo(
         f"chosen: {point.strategy}: {one.makespan.mean:,.0f} s "
         f"({one.makespan.p05:,.0f} to {one.makespan.p95:,.0f} in 9 of 10 runs), "
         f"{one.cost_per_task.mean:.4g} cents a task"
     )
+    for line in replication.told(point.strategy):
+        click.echo(f"  {line}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from tailrace.cli.planning.replication import words
 from tailrace.errors import BadInput
 from tailrace.planning.frontier import Frontier
 
@@ -68,6 +69,6 @@ def row(point: Point) -> dict[str, object]:
         "makespan": one.makespan.mean, "tail_makespan": one.tail_makespan.mean,
         "cost_per_task": one.cost_per_task.mean, "used_mr": one.used_mr.mean,
         "reliable_queue_max": one.reliable_queue_max.mean, "efficient": point.efficient,
-        "sure": point.sure,
+        "sure": point.sure, "replication": words(strategy),
         "se": {"tail_makespan": one.tail_makespan.se, "cost_per_task": one.cost_per_task.se},
     }  # fmt: skip
