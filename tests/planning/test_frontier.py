@@ -142,3 +142,9 @@ def test_estimates_are_means_errors_and_quantiles() -> None:
         pytest.approx(values.mean()), pytest.approx(values.std(ddof=1) / np.sqrt(40)),
         pytest.approx(np.quantile(values, 0.05)), pytest.approx(np.quantile(values, 0.95)),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("dear", "cheap"), [(2, 3), (7, 100), (5, 6), (1, 50)])
+def test_a_grid_needs_no_more_reliable_hosts_than_there_are(dear: int, cheap: int) -> None:
+    most = max(one.dear_hosts(cheap) for one in grids.paper(10.0, dear / cheap))
+    assert most == dear

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from tailrace.planning.strategy import Strategy
+from tailrace.planning.strategy import ROUNDED, Strategy
 
 STEP = 0.02  # of Mr, as in the paper (6.2)
 MOST_RATIOS = 25
@@ -32,7 +32,13 @@ def ratios(mr_max: float, step: float) -> list[float]:
         return []
     count = min(max(math.floor(round(mr_max / step, 9)), 1), MOST_RATIOS)
     found = np.linspace(mr_max / count if count == MOST_RATIOS else step, mr_max, count)
-    return [round(float(ratio), 9) for ratio in (found if count > 1 else [mr_max])]
+    return [_rounded(float(ratio), mr_max) for ratio in (found if count > 1 else [mr_max])]
+
+
+def _rounded(ratio: float, most: float) -> float:
+    """Not beyond the most: that might be a whole host more."""
+    found = round(ratio, ROUNDED)
+    return found if found <= most else round(found - 10**-ROUNDED, ROUNDED)
 
 
 def _grid(
