@@ -102,6 +102,22 @@ def test_one_strategy_is_estimated_in_the_same_terms(place: Path) -> None:
     assert "in the paper's mode" in as_paper.out
 
 
+def ratios(found: Answer) -> set[float]:
+    return {one["Mr"] for one in found.json["strategies"]}
+
+
+def test_as_many_reliable_hosts_are_looked_at_as_the_pools_lend(place: Path) -> None:
+    """One machine of the cloud."""
+    few = ("plan", "frontier", "--from", "1", "--tasks", "200", "--repetitions", "2", "--json")
+    assert max(ratios(ask(place, *few, "--unreliable", "4"))) == 0.25
+    assert max(ratios(ask(place, *few, "--unreliable", "50"))) == 0.02
+    less = ask(place, *few, "--unreliable", "4", "--mr-max", "0.2")
+    assert max(ratios(less)) == 0.2 and not less.err
+    more = ask(place, *few, "--unreliable", "4", "--mr-max", "0.9")
+    assert max(ratios(more)) == 0.25
+    assert "--mr-max 0.9: the bag's pools lend 1 reliable hosts at most" in more.err
+
+
 def test_terms_of_no_pool_are_refused(place: Path) -> None:
     (place / "times.csv").write_text("turnaround_s\n5\n6\n7\n")
     said = ask(place, "plan", "frontier", "--from", "times.csv", "--tasks", "9", "--unreliable",

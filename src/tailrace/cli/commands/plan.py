@@ -15,7 +15,6 @@ from tailrace.cli.outputs import check_writable
 from tailrace.cli.planning.amounts import BUDGET, Budget, Copies, PerTask, Seconds
 from tailrace.cli.planning.inputs import Inputs, given, options
 from tailrace.cli.planning.marking import Wish
-from tailrace.errors import BadInput
 
 if TYPE_CHECKING:
     from tailrace.cli.planning.lumping import Lumping
@@ -127,8 +126,9 @@ def _print_estimate(found: Estimate, headline: str) -> None:
 
 @command.command("frontier")
 @options(repetitions=100)
-@click.option("--mr-max", type=float, default=0.1, show_default=True, metavar="RATIO",
-              help="Reliable hosts at once, at most, as a share of the others.")  # fmt: skip
+@click.option("--mr-max", type=float, metavar="RATIO",
+              help="Reliable hosts at once, at most, as a share of the others; default: as many as "
+              "the bag's pools lend, or 0.1 where that is not known.")  # fmt: skip
 @click.option("--grid", type=click.Choice(GRIDS), default="paper", show_default=True,
               help="Which strategies are looked at.")  # fmt: skip
 @_wish_options
@@ -138,11 +138,13 @@ def _print_estimate(found: Estimate, headline: str) -> None:
               help="Draw it.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="As JSON, in seconds and cents.")
 def frontier(
-    mr_max: float, grid: str, prefer: str | None, budget: PerTask | None, deadline: float | None,
-    utility: str | None, output: Path | None, plot: Path | None, as_json: bool, **said: Any,
+    mr_max: float | None, grid: str, prefer: str | None, budget: PerTask | None,
+    deadline: float | None, utility: str | None, output: Path | None, plot: Path | None,
+    as_json: bool, **said: Any,
 ) -> int:  # fmt: skip
     """Show the choice between cost and time: the strategies that nothing else beats in both."""
     from tailrace.cli.planning import choices, drawing, lumping, marking, saved
+    from tailrace.cli.planning.lent import most_ratio
     from tailrace.cli.planning.searching import searched
 
     for flag, path in (("--output", output), ("--plot", plot)):
@@ -153,9 +155,8 @@ def frontier(
     inputs = Inputs(**said)
     known = given(inputs)
     setting = known.setting()
-    if not 0 < mr_max < math.inf:
-        raise BadInput(f"--mr-max {mr_max:g}: it is above 0", remedy="For example: --mr-max 0.1")
-    found = searched(setting, grid, known.t_ur, mr_max, inputs.repetitions, inputs.seed)
+    most = most_ratio(mr_max, known)
+    found = searched(setting, grid, known.t_ur, most, inputs.repetitions, inputs.seed)
     wish = Wish(prefer, budget, deadline, utility)
     if output is not None:
         saved.save(output, found, setting.tasks, setting.cheap.hosts)

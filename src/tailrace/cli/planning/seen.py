@@ -61,6 +61,7 @@ class Given(msgspec.Struct, frozen=True, eq=False):
     patience_s: float | None = None
     terms: Terms | None = None  # None: as in the paper
     told: tuple[str, ...] = ()  # of where it comes from, for people
+    lent: int = 0  # reliable hosts, at once and at most; 0: nobody knows
     parts: tuple[Part, ...] = ()  # of several pools that are taken as one
 
     def with_said(self, said: Inputs) -> Given:
@@ -167,6 +168,7 @@ def _of_pools(seen: Observation, names: tuple[str, ...]) -> Given:
         c_r=_cents_per_s(seen, _reliable(seen)),
         patience_s=seen.timeout_s,
         terms=_terms(seen, names, found, dear),
+        lent=sum(seen.pools[name].max for name in _reliable(seen) if name not in names),
         told=(_told(seen, found.sent, found.returned),),
     )  # fmt: skip
 
