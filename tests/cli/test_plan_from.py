@@ -118,6 +118,50 @@ def test_as_many_reliable_hosts_are_looked_at_as_the_pools_lend(place: Path) -> 
     assert "--mr-max 0.9: the bag's pools lend 1 reliable hosts at most" in more.err
 
 
+def mean_s(place: Path, *words: str) -> float:
+    """Of turnarounds: in the paper's mode what a result of an unreliable host is paid for."""
+    sure = ("--N", "inf", "--T", "900", "--D", "900", "--tasks", "2", "--unreliable", "3")
+    paid = ("--c-ur", "1", "--reliability", "1", "--repetitions", "9", "--mode", "paper", "--json")
+    found: float = ask(place, "plan", "estimate", *words, *sure, *paid).json["cost_per_task"][
+        "mean"
+    ]
+    return found
+
+
+def test_the_shape_of_another_run_stands_in_until_own_results_outweigh_it(place: Path) -> None:
+    """It counts as much as thirty of them; from five on their mean is known."""
+    for name, count, took in (("other", 100, 50), ("none", 1, 10), ("some", 30, 10)):
+        (place / f"{name}.csv").write_text("turnaround_s\n" + f"{took}\n" * count)
+    assert mean_s(place, "--from", "none.csv") == 10
+    assert mean_s(place, "--from", "none.csv", "--like", "other.csv") == pytest.approx(
+        (10 + 30 * 50) / 31, rel=0.01
+    )
+    assert mean_s(place, "--from", "some.csv", "--like", "other.csv") == pytest.approx(10)
+    assert mean_s(place, "--like", "other.csv") == 50
+
+
+def makespan(place: Path, *words: str) -> float:
+    one = ("--N", "inf", "--T", "900", "--D", "900", "--tasks", "1", "--unreliable", "2", "--json")
+    found: float = ask(place, "plan", "estimate", *words, *one).json["makespan"]["mean"]
+    return found
+
+
+def test_that_shape_is_scaled_to_the_mean_that_is_said(place: Path) -> None:
+    (place / "wide.csv").write_text("turnaround_s\n10\n30\n")
+    assert makespan(place, "--like", "wide.csv") == pytest.approx(20, rel=0.05)
+    assert makespan(place, "--like", "wide.csv", "--t-ur", "200") == pytest.approx(200, rel=0.05)
+
+
+def test_a_bag_without_any_result_is_planned_by_another(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("turnaround_s\n" + "50\n" * 10)
+    assert ask(tmp_path, "run", "--quiet", "--retries", "0", "--", "false", ":::", "1").code == 1
+    one = ("--N", "inf", "--T", "900", "--D", "900", "--unreliable", "3", "--json")
+    refused = ask(tmp_path, "plan", "estimate", "--from", "1", *one)
+    assert refused.code == 2 and "none of" in refused.err and "--like" in refused.err
+    found = ask(tmp_path, "plan", "estimate", "--from", "1", "--like", "other.csv", *one)
+    assert found.json["makespan"]["p95"] == pytest.approx(50, rel=0.05)
+
+
 def test_terms_of_no_pool_are_refused(place: Path) -> None:
     (place / "times.csv").write_text("turnaround_s\n5\n6\n7\n")
     said = ask(place, "plan", "frontier", "--from", "times.csv", "--tasks", "9", "--unreliable",

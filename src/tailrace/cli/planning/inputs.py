@@ -36,6 +36,8 @@ class Inputs(msgspec.Struct, frozen=True):
     c_r: float | None
     throughput_deadline: float | None
     mode: str | None
+    like: str | None
+    method: str
     repetitions: int
     seed: int
 
@@ -45,6 +47,16 @@ _OPTIONS = (
         "--from", "source", metavar="BAG|FOLDER|FILE.csv",
         help="Attempts that were seen: of a bag that has run or runs, or of a table with the "
         "columns sent_s, turnaround_s, pool, outcome. What is said beside it comes first.",
+    ),
+    click.option(
+        "--like", metavar="BAG|FOLDER|FILE.csv",
+        help="Another run: the shape of its turnarounds, scaled to the mean of this bag (or to "
+        "--t-ur), stands in until this bag's own results outweigh it.",
+    ),
+    click.option(
+        "--method", default="measured", show_default=True, metavar="measured|paper|NAME",
+        help="How turnarounds and the share that returns follow from attempts; paper: as in "
+        "ExPERT; NAME: of a package of yours.",
     ),
     click.option("--tasks", type=int, metavar="N", help="Tasks of the bag."),
     click.option("--unreliable", type=int, metavar="N", help="Unreliable hosts."),
@@ -103,18 +115,24 @@ def options(repetitions: int) -> Callable[[F], F]:
 
 def given(inputs: Inputs) -> Given:
     """BadInput where something is neither said nor seen."""
-    from tailrace.cli.planning.seen import of_attempts, of_numbers
+    from tailrace.cli.planning.methods import load
+    from tailrace.cli.planning.seen import of_attempts, of_numbers, of_others
 
-    if inputs.source is not None and inputs.turnaround is not None:
+    load(inputs.method)
+    others = "--from" if inputs.source is not None else "--like"
+    if inputs.turnaround is not None and (inputs.source is not None or inputs.like is not None):
         raise BadInput(
-            "--turnaround and --from both say how long attempts take",
+            f"--turnaround and {others} both say how long attempts take",
             remedy="Leave one of them out.",
         )
     found: Given
     if inputs.source is not None:
-        found = of_attempts(inputs.source, inputs.server)
+        found = of_attempts(inputs)
+    elif inputs.like is not None:
+        found = of_others(inputs)
     else:
-        found = of_numbers(required(inputs.turnaround, "--turnaround", "times.csv"))
+        path = required(inputs.turnaround, "--turnaround", "times.csv")
+        found = of_numbers(path, inputs.method)
     return found.with_said(inputs)
 
 

@@ -76,31 +76,34 @@ class Observation(msgspec.Struct, frozen=True, eq=False):
         return name in self.pools and self.pools[name].reliable
 
 
-def observed(source: str | None, server: str | None = None) -> Observation:
+def observed(
+    source: str | None, server: str | None = None, *, young: bool = False
+) -> Observation:  # fmt: skip
     """`source`: a file, a folder in which a bag was run, or the number or name of a bag that is
-    here, or at that server; the newest where none is named."""
+    here, or at that server; the newest where none is named. A `young` one need not have results."""
     path = Path(source or "")
     if source is None or source.isdecimal() or server is not None or not path.exists():
         if path.suffix in (".csv", ".tsv"):
             return of_file(path)  # which says that it is not there
         with reached(server) as there:
-            return of_bag(there, source)
-    return of_folder(path) if path.is_dir() else of_file(path)
+            return of_bag(there, source, young=young)
+    return of_folder(path, young=young) if path.is_dir() else of_file(path)
 
 
 def of_file(path: Path) -> Observation:
     return Observation(str(path), read_attempts(path))
 
 
-def of_folder(folder: Path, bag: str | None = None) -> Observation:
+def of_folder(folder: Path, bag: str | None = None, *, young: bool = False) -> Observation:
     with stored(folder) as here:
-        return of_bag(here, bag)
+        return of_bag(here, bag, young=young)
 
 
-def of_bag(there: Reader, text: str | None) -> Observation:
+def of_bag(there: Reader, text: str | None, *, young: bool = False) -> Observation:
     facts = choose(there, text)
     told = there.observed(facts.bag)
-    _refuse_without_success(facts.bag, told)
+    if not young:
+        _refuse_without_success(facts.bag, told)
     now_us = facts.last_us if there.now_us is None else there.now_us
     since_us = facts.submitted_us
     return Observation(
@@ -125,7 +128,7 @@ def _refuse_without_success(bag: int, told: Told) -> None:
     found = f"none of {sent:,} attempts succeeded" if sent else "nothing was sent yet"
     raise BadInput(
         f"bag {bag}: {found}: how long one takes is not known",
-        remedy="Let it run until results are there, or name another bag.",
+        remedy="Let it run until results are there, name another bag, or one that is alike: --like",
     )
 
 

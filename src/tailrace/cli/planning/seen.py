@@ -15,7 +15,7 @@ from tailrace.cli.planning.attemptsfile import read_attempts
 from tailrace.cli.planning.inputs import PATIENCE, Inputs, required
 from tailrace.cli.planning.observed import Observation, observed
 from tailrace.errors import BadInput
-from tailrace.knowledge.characterisation import Characterisation, characterise
+from tailrace.knowledge.characterisation import Characterisation, characterise, mixed
 from tailrace.knowledge.sendings import Fate
 from tailrace.planning.priced import priced
 from tailrace.planning.setting import Hosts, Setting
@@ -138,25 +138,51 @@ def _first(said: T | None, seen: T) -> T:
     return seen if said is None else said
 
 
-def of_numbers(path: Path) -> Given:
+def of_numbers(path: Path, method: str) -> Given:
     """A list of turnarounds; or a table of attempts, whose shares and hosts are seen, too."""
-    found = characterise(read_attempts(path))
+    found = characterise(read_attempts(path), method=method)
     times = found.turnaround.points()
     hosts = None if found.size is None else found.size.hosts
     return Given(times, np.zeros(1), _share(found), hosts=hosts, t_ur=float(times.mean()))
 
 
-def of_attempts(source: str, server: str | None) -> Given:
-    seen = observed(source, server)
+def of_attempts(said: Inputs) -> Given:
+    seen = observed(said.source, said.server, young=said.like is not None)
     names = seen.unreliable
-    whole = _of_pools(seen, names)
+    whole = _of_pools(seen, names, _known(seen, names, said))
     several = len(names) > 1 and all(seen.sendings.of(name).returned >= ENOUGH for name in names)
-    return replace(whole, parts=_parts(seen) if several else ())
+    whole = replace(whole, parts=_parts(seen, said.method) if several else ())
+    if said.like is None:
+        return whole
+    return replace(whole, told=(*whole.told, f"beside it the shape of {said.like} is taken"))
 
 
-def _of_pools(seen: Observation, names: tuple[str, ...]) -> Given:
+def of_others(said: Inputs) -> Given:
+    """Of this bag nothing is known yet, but perhaps its mean."""
+    other = _like(said)
+    times = other.turnaround.points()
+    return Given(
+        times, np.zeros(1), _share(other), t_ur=float(times.mean()),
+        told=(f"as {said.like}, until results of this bag are there",),
+    )  # fmt: skip
+
+
+def _known(seen: Observation, names: tuple[str, ...], said: Inputs) -> Characterisation:
+    """With another run's shape, as far as the bag's own results do not outweigh it."""
+    if said.like is None:
+        return seen.characterise(names, method=said.method)
+    if not seen.sendings.of(*names).returned:
+        return _like(said)
+    return _like(said, seen.characterise(names, method=said.method))
+
+
+def _like(said: Inputs, own: Characterisation | None = None) -> Characterisation:
+    other = observed(said.like, said.server).characterise(method=said.method)
+    return mixed(own, other, said.t_ur)
+
+
+def _of_pools(seen: Observation, names: tuple[str, ...], found: Characterisation) -> Given:
     """Taken as one."""
-    found = seen.characterise(names)
     times, dear = found.turnaround.points(), _dear_times(seen)
     return Given(
         times, np.zeros(1), _share(found),
@@ -173,9 +199,10 @@ def _of_pools(seen: Observation, names: tuple[str, ...]) -> Given:
     )  # fmt: skip
 
 
-def _parts(seen: Observation) -> tuple[Part, ...]:
+def _parts(seen: Observation, method: str) -> tuple[Part, ...]:
     """Each does as many tasks as it returns results beside the others."""
-    alone = [_of_pools(seen, (name,)) for name in seen.unreliable]
+    pools = [(name,) for name in seen.unreliable]
+    alone = [_of_pools(seen, one, seen.characterise(one, method=method)) for one in pools]
     if any(one.hosts is None for one in alone):
         return ()
     rates = [(one.hosts or 0) * float(one.share[-1]) / one.t_ur for one in alone]
