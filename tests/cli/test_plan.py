@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Answer, ask
 
+from tailrace.knowledge.characterisation import METHODS
+
 GIVEN = (
     "--tasks", "150", "--unreliable", "50", "--turnaround", "times.csv", "--reliability", "0.827",
     "--t-ur", "2066", "--t-r", "2066", "--c-ur", "0.0002778", "--c-r", "0.0094444",
@@ -181,6 +183,88 @@ def test_what_is_chosen_is_handed_to_a_run_as_it_is_told(place: Path, tmp_path: 
     typed = ("--repeatable", "--replication", best["replication"], "--", "true", ":::", "a", "b")
     assert ask(tmp_path, "run", "--quiet", *typed).code == 0
     assert f"'{best['replication']}'" in told
+
+
+THEIRS = """
+from tailrace.knowledge.characterisation import METHODS
+from tailrace.knowledge.reliability import constant
+from tailrace.planning.frontier import frontier
+from tailrace.planning.strategy import Strategy
+
+def half(seen, online):
+    return METHODS["paper"](seen, online)[0], constant(0.5)
+
+def two(sampler, t_ur_s, mr_max, admits):
+    some = [Strategy(1, t_ur_s, 2 * t_ur_s, mr_max), Strategy(None, 4 * t_ur_s, 4 * t_ur_s, 0.0)]
+    return frontier(sampler([one for one in some if admits(one)]))
+
+def lost(sampler, t_ur_s, mr_max, admits):
+    raise KeyError("where")
+
+def last(metrics):
+    return metrics["makespan"] + 0 * metrics["cost"]
+"""
+ENTRIES = """
+[tailrace.characterisation]
+half = theirs_of_plans:half
+[tailrace.search]
+two = theirs_of_plans:two
+lost = theirs_of_plans:lost
+nothing = theirs_of_plans:nothing
+[tailrace.utility]
+last = theirs_of_plans:last
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "theirs-1.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (told / "entry_points.txt").write_text(ENTRIES)
+    (tmp_path / "theirs_of_plans.py").write_text(THEIRS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setitem(METHODS, "half", METHODS["paper"])  # so that it goes afterwards
+    del METHODS["half"]
+
+
+@pytest.mark.usefixtures("package")
+def test_a_package_may_add_a_search_and_a_preference(place: Path) -> None:
+    words = ("--grid", "two", "--prefer", "last", "--repetitions", "5", "-o", "two.json")
+    out = ask(place, "plan", "frontier", *GIVEN, *words).out
+    assert "of 2 strategies" in out and "your utility" in out and "chosen: N=" in out
+    chosen = ask(place, "plan", "choose", "two.json", "--prefer", "last", "--json").json
+    kept = json.loads((place / "two.json").read_text())["frontier"]["points"]
+    spans = [one["estimate"]["makespan"]["mean"] for one in kept if one["efficient"]]
+    assert chosen["makespan"] == min(spans)
+
+
+@pytest.mark.usefixtures("package")
+def test_a_package_may_add_a_way_to_characterise(place: Path) -> None:
+    """Half of the attempts return, so each result takes two."""
+    seen = "turnaround_s,outcome\n" + "".join(f"{n}," + "\n" for n in range(90, 111))
+    (place / "seen.csv").write_text(seen)
+    few = ("--tasks", "200", "--unreliable", "10", "--N", "inf", "--T", "400", "--D", "400")
+    spans = [
+        ask(place, "plan", "estimate", "--from", "seen.csv", *few, "--method", method, "--json")
+        .json["makespan"]["mean"]
+        for method in ("measured", "half")
+    ]  # fmt: skip
+    assert spans[1] > 2 * spans[0]
+
+
+@pytest.mark.usefixtures("package")
+def test_what_is_wrong_with_a_package_is_told_with_its_name(place: Path) -> None:
+    wrong = {
+        ("--grid", "coarse"): "no grid or search 'coarse'",
+        ("--grid", "nothing"): "the search 'nothing' of theirs cannot be loaded",
+        ("--grid", "lost"): "--grid lost: KeyError: 'where'",
+        ("--prefer", "first"): "no preference 'first'",
+        ("--method", "none"): "no method of characterisation 'none'",
+    }
+    for words, said in wrong.items():
+        found = ask(place, "plan", "frontier", *GIVEN, *words, "--repetitions", "2")
+        assert found.code == 2 and said in found.err, found
 
 
 def test_the_table_marks_what_is_best_and_a_plot_is_drawn_below(place: Path) -> None:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-GRIDS = ("paper", "fine", "adaptive")
-PREFER = ("makespan", "cost", "product")
 UNITS = {
     "makespan": "s", "tail_makespan": "s", "cost_per_task": "cents", "reliable_sent": "attempts",
     "used_mr": "of the unreliable hosts", "reliable_queue_max": "tasks",
@@ -48,7 +46,8 @@ def command() -> None:
 
 def _wish_options(function: F) -> F:
     for option in reversed((
-        click.option("--prefer", type=click.Choice(PREFER), help="Choose by this."),
+        click.option("--prefer", metavar="makespan|cost|product|NAME",
+                     help="Choose by this; NAME: of a package of yours."),
         click.option("--budget", type=Budget(), metavar="MONEY", help=f"The fastest within it: "
                      f"{BUDGET}."),
         click.option("--deadline", type=Seconds(), metavar="TIME",
@@ -129,8 +128,8 @@ def _print_estimate(found: Estimate, headline: str) -> None:
 @click.option("--mr-max", type=float, metavar="RATIO",
               help="Reliable hosts at once, at most, as a share of the others; default: as many as "
               "the bag's pools lend, or 0.1 where that is not known.")  # fmt: skip
-@click.option("--grid", type=click.Choice(GRIDS), default="paper", show_default=True,
-              help="Which strategies are looked at.")  # fmt: skip
+@click.option("--grid", default="paper", show_default=True, metavar="paper|fine|adaptive|NAME",
+              help="Which strategies are looked at; NAME: of a package of yours.")  # fmt: skip
 @_wish_options
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="F.json",
               help="Keep it, for `tailrace plan choose`.")  # fmt: skip
@@ -145,7 +144,7 @@ def frontier(
     """Show the choice between cost and time: the strategies that nothing else beats in both."""
     from tailrace.cli.planning import choices, drawing, lumping, marking, saved
     from tailrace.cli.planning.lent import most_ratio
-    from tailrace.cli.planning.searching import searched
+    from tailrace.cli.planning.searching import search_of, searched
 
     for flag, path in (("--output", output), ("--plot", plot)):
         if path is not None:
@@ -155,8 +154,8 @@ def frontier(
     inputs = Inputs(**said)
     known = given(inputs)
     setting = known.setting()
-    most = most_ratio(mr_max, known)
-    found = searched(setting, grid, known.t_ur, most, inputs.repetitions, inputs.seed)
+    most, search = most_ratio(mr_max, known), search_of(grid)
+    found = searched(search, setting, known.t_ur, most, inputs.repetitions, inputs.seed)
     wish = Wish(prefer, budget, deadline, utility)
     if output is not None:
         saved.save(output, found, setting.tasks, setting.cheap.hosts)

@@ -40,12 +40,25 @@ def bests(frontier: Frontier, wish: Wish, tasks: int) -> dict[str, Point]:
         found["budget"] = _within_budget(frontier, wish.budget, tasks)
     if wish.deadline_s is not None:
         found["deadline"] = decision.within_deadline(frontier, wish.deadline_s)
-    if wish.utility is not None:
-        chosen = decision.by_utility(frontier, utility_of(wish.utility, tasks), wish.utility)
+    said, utility = _own(wish, tasks)
+    if utility is not None:
+        chosen = decision.by_utility(frontier, utility, said)
         found["utility"] = chosen.point
         if chosen.warning:
             click.echo(f"tailrace: warning: {chosen.warning}.", err=True)
     return found
+
+
+def _own(wish: Wish, tasks: int) -> tuple[str, Utility | None]:
+    """Of the user, or of a package of his."""
+    from tailrace.cli.planning.utility import by_package
+    from tailrace.planning.decision import UTILITIES
+
+    if wish.utility is not None:
+        return wish.utility, utility_of(wish.utility, tasks)
+    if wish.prefer is None or wish.prefer in UTILITIES:
+        return "", None
+    return wish.prefer, by_package(wish.prefer, tasks)
 
 
 def _within_budget(frontier: Frontier, budget: PerTask, tasks: int) -> Point:
@@ -64,7 +77,8 @@ def chosen(frontier: Frontier, wish: Wish, tasks: int) -> Point:
     said = [wish.budget, wish.deadline_s, wish.utility, wish.prefer]
     if wish.budget is not None and wish.deadline_s is not None:
         return _both(found, wish)
-    for name, value in zip(("budget", "deadline", "utility", wish.prefer), said, strict=True):
+    by = wish.prefer if wish.prefer in found else "utility"
+    for name, value in zip(("budget", "deadline", "utility", by), said, strict=True):
         if value is not None:
             return found[name or ""]
     remedy = "Give --prefer makespan, cost or product, --budget, --deadline or --utility."

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailrace.bag.tables import meant
+from tailrace.cli.planning import added
 from tailrace.errors import BadInput
 
 if TYPE_CHECKING:
@@ -37,14 +38,27 @@ def by_function(module: str, name: str, tasks: int) -> Utility:
     finally:
         del sys.path[0]
 
+    return _guarded(function, f"--utility {module}:{name}", tasks)
+
+
+def by_package(name: str, tasks: int) -> Utility:
+    """`--prefer` of an installed package."""
+    from tailrace.planning.decision import UTILITIES
+
+    return _guarded(added.load(added.PREFERENCE, name, UTILITIES), f"--prefer {name}", tasks)
+
+
+def _guarded(function: Any, said: str, tasks: int) -> Utility:
+    """The code is not ours: what goes wrong in it is told with its name."""
+
     def utility(point: Point) -> float:
         try:
-            return _number(function(metrics(point, tasks)), f"{module}:{name}")
+            return _number(function(metrics(point, tasks)), said)
         except BadInput:
             raise
         except Exception as fault:
-            said = f"{type(fault).__name__}: {fault}"
-            raise BadInput(f"--utility {module}:{name}, for {point.strategy}: {said}") from None
+            told = f"{type(fault).__name__}: {fault}"
+            raise BadInput(f"{said}, for {point.strategy}: {told}") from None
 
     return utility
 
@@ -73,7 +87,7 @@ def by_expression(text: str, tasks: int) -> Utility:
                 remedy="It needs a number for each: name metrics alone, and divide by none that is "
                 "0.",
             )
-        return _number(value, text)
+        return _number(value, f"--utility {text}")
 
     return utility
 
@@ -81,4 +95,4 @@ def by_expression(text: str, tasks: int) -> Utility:
 def _number(value: Any, said: str) -> float:
     if isinstance(value, (int, float)) and math.isfinite(value):
         return float(value)
-    raise BadInput(f"--utility {said} gives {value!r}, not a number", remedy="Less is better.")
+    raise BadInput(f"{said} gives {value!r}, not a number", remedy="Less is better.")
