@@ -14,6 +14,7 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler import policies, verdicts
 from tailrace.scheduler.decisions import Acquire, Assign, Unmatched
 from tailrace.scheduler.events import BagChanged, Change
+from tailrace.scheduler.rules import Ruling
 
 from .stage import GIB, SECOND, Stage, assigned
 
@@ -98,7 +99,7 @@ def _count_asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     asked: Counter[str] = Counter()
     ruled_by = policies.ruled_by
 
-    def counted(*what: object) -> policies.Ruling:
+    def counted(*what: object) -> Ruling:
         asked["ruled"] += 1
         return ruled_by(*what)  # type: ignore[arg-type]
 

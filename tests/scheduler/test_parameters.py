@@ -14,6 +14,7 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler import policies, verdicts
 from tailrace.scheduler.decisions import Acquire, Assign, Unmatched
 from tailrace.scheduler.journal import encode_page, replay
+from tailrace.scheduler.rules import Ruling
 
 from .stage import SECOND, Stage
 
@@ -161,7 +162,7 @@ def test_a_host_is_asked_about_once_for_a_group_not_for_a_task(
     asked = []
     real = policies.ruled_by
 
-    def counted(*words: Any) -> policies.Ruling:
+    def counted(*words: Any) -> Ruling:
         asked.append(words)
         return real(*words)
 

@@ -9,8 +9,8 @@ from tailrace.policy.expression import Expression, Fault, No, Value
 from tailrace.policy.policies import Compiled
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import facts, looking, policies
-from tailrace.scheduler.policies import HOST, JOB, POOL
 from tailrace.scheduler.rows import LeaseRow
+from tailrace.scheduler.rules import HOST, JOB, POOL
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 
 NEVER = (Fault.RANGE, Fault.KIND)  # another fault may come of what is not known yet

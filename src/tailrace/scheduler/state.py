@@ -28,8 +28,8 @@ from tailrace.scheduler.timers import NEVER, Timers
 
 if TYPE_CHECKING:
     from tailrace.scheduler.matching.matching import Matching
-    from tailrace.scheduler.policies import HostRules, Rules
     from tailrace.scheduler.replication.replication import Replication
+    from tailrace.scheduler.rules import HostRules, Rules
 
 ENDLESS = 1 << 62
 RUNNING = BagPhase.RUNNING

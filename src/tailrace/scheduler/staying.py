@@ -11,8 +11,8 @@ from __future__ import annotations
 from tailrace.pools.terms import Pool
 from tailrace.scheduler import asking, facts, fleet
 from tailrace.scheduler.events import LeaseState
-from tailrace.scheduler.policies import POOL
 from tailrace.scheduler.rows import STANDING, LeaseRow
+from tailrace.scheduler.rules import POOL
 from tailrace.scheduler.state import Bag, State
 
 

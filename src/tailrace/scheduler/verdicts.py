@@ -16,8 +16,8 @@ from tailrace.policy.policies import Compiled
 from tailrace.scheduler import asking, facts, fleet, policies, tails
 from tailrace.scheduler.asking import Job
 from tailrace.scheduler.decisions import Unmatched
-from tailrace.scheduler.policies import Rules, Ruling
 from tailrace.scheduler.rows import ON_THEIR_WAY
+from tailrace.scheduler.rules import Rules, Ruling
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 
 
