@@ -247,7 +247,7 @@ def test_of_hosts_that_choose_their_tasks_few_are_asked_however_many_there_are(
         asked[host.id] += 1
         return refuses(state, bag, host)
 
-    refuses = policies._host_refuses
+    refuses = policies.host_refuses
     stage = Stage(check=False)
     for number in range(others):
         stage.host(f"picky{number}")
@@ -260,7 +260,7 @@ def test_of_hosts_that_choose_their_tasks_few_are_asked_however_many_there_are(
     stage.offer("b")
     assert fail_all_it_gets(stage, "x") == 5
     stage.offer("x")
-    monkeypatch.setattr(policies, "_host_refuses", counted)
+    monkeypatch.setattr(policies, "host_refuses", counted)
     for _ in range(50):
         stage.withdraw("x")
         assert stage.offer("x") == []

@@ -124,3 +124,23 @@ def test_machines_that_are_sent_away_for_what_they_did_are_replaced() -> None:
                 world.stage.offer(one.host)
     assert world.stage.phase(1) == "finished"
     assert world.count()["Acquire spot"] == 8
+
+
+def test_machines_are_leased_and_kept_for_tasks_that_go_there_by_lot() -> None:
+    """None is drawn for a machine that is not there yet; and one that drew a bad one stays for the
+    next, at whose minute another unit is paid."""
+    by_minute = Pool("new", max=2, billing=Billing(1, "USD", 60 * SECOND), lease_us=HOUR)
+    world = World(by_minute)
+    world.stage.submit(9, policy=BagPolicy(Policy(job_requirements="Lottery < 0.1")), trial_us=0)
+    world.pass_hours(2)
+    count = world.count()
+    assert (count["Acquire new"], count["Assign"]) == (2, 2)
+
+
+def test_one_that_no_lot_would_bring_a_task_is_not_kept() -> None:
+    requires = 'Lottery < 0.5 && Host.Name == "nowhere"'
+    world = World(OWN)
+    world.stage.submit(9, policy=BagPolicy(Policy(job_requirements=requires)), trial_us=0)
+    world.pass_hours(100)
+    assert world.count()["Renew"] < 3
+    assert not world.count()["Assign"]

@@ -8,9 +8,9 @@ from tailrace.policy.attributes import Plain
 from tailrace.policy.expression import Expression, Fault, No, Value
 from tailrace.policy.policies import Compiled
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import facts, looking, policies
+from tailrace.scheduler import facts, looking, policies, restless
 from tailrace.scheduler.rows import LeaseRow
-from tailrace.scheduler.rules import HOST, JOB, POOL
+from tailrace.scheduler.rules import POOL
 from tailrace.scheduler.state import ENDLESS, Bag, Host, State
 
 NEVER = (Fault.RANGE, Fault.KIND)  # another fault may come of what is not known yet
@@ -85,7 +85,15 @@ def _is_useless(state: State, bag: Bag, row: LeaseRow, jobs: list[Job]) -> bool:
     hosts = state.on_lease.get(row.lease, {}).values()
     if not hosts or any(host.live for host in hosts):
         return False
-    return not any(policies.would(state, bag, host, job or ()) for host in hosts for job in jobs)
+    return not any(_may_have(state, bag, host, job) for host in hosts for job in jobs)
+
+
+def _may_have(state: State, bag: Bag, host: Host, job: Job) -> bool:
+    """By whatever lot: it stays open, and the next may be in its favour."""
+    pool = state.pools.get(host.pool)
+    if bag.rules is None or not bag.rules.draws or pool is None:
+        return policies.would(state, bag, host, job or ())
+    return not policies.host_refuses(state, bag, host) and could(state, bag, pool, job, host)
 
 
 def jobs_of(bag: Bag) -> list[Job]:
@@ -119,22 +127,24 @@ def share(state: State, bag: Bag, one: Pool, other: Pool) -> bool:
     )
 
 
-def could(state: State, bag: Bag, pool: Pool, job: Job) -> bool:
+def could(state: State, bag: Bag, pool: Pool, job: Job, host: Host | None = None) -> bool:
     """Could a task that looks so go to a machine of this pool? By what is known of one before it
-    has called; what is not known may be in its favour."""
+    has called, or of this one; what is not known may be in its favour. Nor is its lot drawn yet."""
     rules = bag.rules
-    return rules is None or _could(state, bag, pool, job, rules.policy)
+    return rules is None or _could(state, bag, pool, job, rules.policy, host)
 
 
-def _could(state: State, bag: Bag, pool: Pool, job: Job, policy: Compiled) -> bool:
+def _could(
+    state: State, bag: Bag, pool: Pool, job: Job, policy: Compiled, host: Host | None = None
+) -> bool:
     requires, most, deadline = policy.job_requirements, policy.concurrency, policy.deadline
-    if requires is not None and _found(state, bag, pool, job, requires) is False:
+    if requires is not None and _found(state, bag, pool, job, requires, host) is False:
         return False
-    if most is not None and _most(state, bag, pool, job, most) < 1:
+    if most is not None and _most(state, bag, pool, job, most, host) < 1:
         return False
     if deadline is None:
         return True
-    value = _found(state, bag, pool, job, deadline)
+    value = _found(state, bag, pool, job, deadline, host)
     return not isinstance(value, No) or value.fault not in NEVER
 
 
@@ -147,23 +157,31 @@ def most(state: State, bag: Bag, pool: Pool) -> int:
     return own if asked is None else min(_most(state, bag, pool, None, asked) or ENDLESS, own)
 
 
-def _most(state: State, bag: Bag, pool: Pool, job: Job, asked: Expression) -> int:
-    value = _found(state, bag, pool, job, asked)
+def _most(
+    state: State, bag: Bag, pool: Pool, job: Job, asked: Expression, host: Host | None = None
+) -> int:
+    value = _found(state, bag, pool, job, asked, host)
     if isinstance(value, No):
         return 0 if value.fault in NEVER else ENDLESS
     return int(value)
 
 
-def _found(state: State, bag: Bag, pool: Pool, job: Job, asked: Expression) -> Value | No:
+def _found(
+    state: State, bag: Bag, pool: Pool, job: Job, asked: Expression, host: Host | None
+) -> Value | No:
     if asked.value is not None:
         return asked.value
     assert bag.rules is not None
-    scene, keys = Scene(), asked.keys
-    scene.show(facts.of_machine(state, bag, pool, keys[HOST]), keys[HOST])
-    policies.show_bag(state, bag, scene, asked)
-    looks = facts.of_new_task(bag, keys[JOB]) if job is None else policies.as_job(bag.rules, job)
-    scene.show({key: looks[key] for key in keys[JOB]}, keys[JOB])
-    scene.show(facts.of_pool(state, pool, keys[POOL]), keys[POOL])
+    scene, (of_host, of_bag, of_job, of_pool) = Scene(), asked.keys
+    of_bag = tuple(key for key in of_bag if key != restless.LOTTERY)
+    if host is None:
+        scene.show(facts.of_machine(state, bag, pool, of_host), of_host)
+    else:
+        scene.show(facts.of_host(state, bag, host, of_host), of_host)
+    scene.show(facts.of_bag(state, bag, of_bag), of_bag)
+    looks = facts.of_new_task(bag, of_job) if job is None else policies.as_job(bag.rules, job)
+    scene.show({key: looks[key] for key in of_job}, of_job)
+    scene.show(facts.of_pool(state, pool, of_pool), of_pool)
     return asked.found(scene)
 
 

@@ -278,7 +278,7 @@ def looks(state: State, bag: Bag, index: int) -> tuple[Plain, ...]:
 
 def _ruled(state: State, bag: Bag, host: Host, job: facts.Values | None) -> Ruling:
     if host.rules is not None:
-        why = _host_refuses(state, bag, host)
+        why = host_refuses(state, bag, host)
         if why:
             return Ruling(False, why)
     return Ruling(True) if bag.rules is None else ruled_by(state, bag, host, bag.rules, job)
@@ -315,9 +315,11 @@ def _why_not(expression: Expression, value: object) -> str:
     return value.reason if isinstance(value, No) else f"{expression.name} is false"
 
 
-def _host_refuses(state: State, bag: Bag, host: Host) -> str:
+def host_refuses(state: State, bag: Bag, host: Host) -> str:
+    """Why its owner does not let it have the bag's tasks; empty if he does."""
     rules = host.rules
-    assert rules is not None
+    if rules is None:
+        return ""
     if rules.broken:
         return rules.broken
     requires = rules.policy.host_requirements
