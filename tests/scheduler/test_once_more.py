@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tailrace.bag.policy import BagPolicy, HostPolicy, Policy
 from tailrace.pools.terms import Pool
 
-from .stage import Stage
+from .stage import Stage, assigned
 
 HOME = Pool("home", max=0)
 ONE_MORE = "NumberOfReplicas < 2"
@@ -75,3 +75,20 @@ def test_a_bag_that_matches_only_by_what_waits_bounds_the_others() -> None:
     stage.fail(one)
     stage.submit(20, policy=said(rank="1", concurrency="8"), trial_us=0)
     assert [one.bag for one in stage.offer("big")] == [1]
+
+
+def test_one_more_goes_where_the_task_failed_when_it_may_go_to_no_other_host() -> None:
+    """The other of its kind would do for a task that was never sent, and not for this one."""
+    stage = Stage(Pool("east", max=0), Pool("west", max=0))
+    stage.hosts("e0", "e1", pool="east")
+    stage.host("w0", pool="west")
+    policy = said(
+        job_requirements="!member(Host.Pool, Job.ReplicaPools)",
+        replication_requirements="NumberOfReplicas < 2 && OldestReplicaAge > 1",
+    )
+    stage.submit(1, policy=policy, repeatable=True)
+    (first,) = stage.offer("w0")
+    stage.fail(first)
+    assert [one.host for one in stage.offer("e0")] == ["e0"]
+    assert stage.offer("e1") == stage.offer("w0") == []
+    assert [one.host for one in assigned(stage.wait(5))] == ["w0"]

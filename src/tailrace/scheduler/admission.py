@@ -160,8 +160,8 @@ def may_repeat(state: State, bag: Bag, host: Host, index: int) -> bool:
         return False
     if host.id not in trouble.avoid:
         return True
-    asked = (*trouble.avoid, *(one.host for one in live))
-    return not others.of_kind(state, bag, host.reliable, trouble.needs, asked)
+    asked, job = (*trouble.avoid, *(one.host for one in live)), policies.looks(state, bag, index)
+    return not others.of_kind(state, bag, host.reliable, trouble.needs, asked, job)
 
 
 def _reliable_enough(state: State, bag: Bag, host: Host) -> bool:

@@ -59,14 +59,16 @@ def of_kind(
     reliable: bool,
     needs: Amounts | None = None,
     than: tuple[str, ...] = (),
+    job: tuple[Plain, ...] = (),
 ) -> bool:
     """An able host beside these that is reliable, or one that is not: a strategy that has chosen
-    one kind must not wait for the other."""
+    one kind must not wait for the other; nor for one to which the bag's policy lets no task go that
+    looks as this one does."""
     wanted = needs or bag.terms.needs
 
     def takes(host: Host) -> bool:
         here = host.reliable is reliable and host.id not in than
-        return here and _could(bag, host, wanted) and policies.would(state, bag, host)
+        return here and _could(bag, host, wanted) and policies.would(state, bag, host, job)
 
     return _is_one(state, bag, takes)
 
