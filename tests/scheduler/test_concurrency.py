@@ -14,6 +14,7 @@ from tailrace.scheduler import verdicts
 from tailrace.scheduler.decisions import Assign
 
 from .stage import Stage, assigned
+from .test_looking import HOUR, pass_time
 
 HOME = Pool("home", max=0)
 
@@ -119,3 +120,32 @@ def test_no_more_are_repeated_there_either() -> None:
     assert len(stage.offer("c")) + len(assigned(stage.wait(60))) == 2
     holds = {name: len(host.live) for name, host in stage.scheduler.state.hosts.items()}
     assert holds == {"a": 2, "b": 2, "c": 2}
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside another"])
+@pytest.mark.parametrize("grows", ["HourOfDay >= 4", "Elapsed > 7200", "BOT.JobsDone > 0"])
+def test_a_concurrency_that_grows_is_asked_for_again_where_cores_stand_idle(
+    grows: str, beside: bool
+) -> None:
+    stage = ready("a", "b")
+    submit(stage, 9, said(concurrency=f"{grows} ? 4 : 1"))
+    if beside:
+        submit(stage, 9, said(job_requirements='Host.Name == "nowhere"'))
+    assert len(stage.offer("a")) == 1
+    (other,) = stage.offer("b")
+    assert stage.offer("a") == []
+    stage.wait(60)
+    stage.succeed(other)
+    before = len(assigned(stage.all))
+    pass_time(stage, 5 * HOUR)
+    assert [one.host for one in assigned(stage.all)[before:]] == ["a"] * 3
+
+
+def test_so_it_is_for_what_waits_for_another_attempt() -> None:
+    stage = ready("a", "b")
+    submit(stage, 3, said(concurrency="Job.Failures > 0 && HourOfDay < 4 ? 1 : 8"))
+    for one in stage.offer("b"):
+        stage.fail(one)
+    assert len(stage.offer("a")) == 1
+    assert stage.offer("a") == []
+    assert [one.host for one in pass_time(stage, 5 * HOUR)] == ["a"] * 2

@@ -25,7 +25,7 @@ def room(state: State, bag: Bag, host: Host) -> int:
     """How many more tasks of this bag the host may be sent now, whose pool is open to it."""
     count = room_behind(state, bag, host, fleet.earlier_hungry(state, bag, host))
     if count > 0 and (bag.rules is not None or host.rules is not None):
-        count = min(count, policies.most_more(state, bag, host))
+        count = policies.most_more(state, bag, host, count)
     return count
 
 

@@ -4,7 +4,8 @@ An offer that found nothing stays open, and nobody would look at it as long as n
 comes. But policies look at what happens, and at the time. So a bag that sent hosts away looks at
 them again soon after something has happened to it; and if its policy, or that of a host, looks at
 what changes without it: each minute at the clock, each hour at what fades, at midnight at what is
-counted by day, and when other bags or machines come or go. Only it does; and all that do, at the
+counted by day, and when other bags or machines come or go. So does one whose Concurrency kept it
+from room that a host has. Only it does; and all that do, at the
 same whole seconds, so that they are served in their order. Where many hosts are sent away by many
 bags, each waits longer: looking takes about a tenth of the time at most.
 """

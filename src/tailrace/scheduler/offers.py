@@ -322,8 +322,10 @@ def _send(state: State, bag: Bag, host: Host, turn: Turn, count: int, most: int)
     """So many, if the host may hold them. The Concurrency of the best of those that could send it
     something now bounds all others: who asks for more does not get it by that."""
     before, bound = state.next_attempt, min(turn.most, most)
-    if bound != ENDLESS:
-        count = min(count, bound - len(host.live))
+    holds = len(host.live)
+    if count > most - holds:
+        policies.bounded(state, bag)
+    count = min(count, bound - holds)
     if count > 0:
         dispatch.send(state, bag, host, count)
         if state.next_attempt > before:

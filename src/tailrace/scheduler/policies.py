@@ -145,6 +145,13 @@ def refused(state: State, bag: Bag, host: Host) -> None:
     matches_nobody(state, bag)
 
 
+def bounded(state: State, bag: Bag) -> None:
+    """By its Concurrency, on a host with room for more: another moment may allow it."""
+    rules = bag.rules
+    if rules is not None and rules.bound_changes:
+        looking.sent_away(state, bag, rules.bound_sees)
+
+
 def matches_nobody(state: State, bag: Bag) -> None:
     """As far as is known, and nothing of it is out: should that last, its owner is told why."""
     if not bag.unmatched_us and not bag.live:
@@ -214,12 +221,14 @@ def as_job(rules: Rules, job: tuple[Plain, ...]) -> facts.Values:
     return dict(zip(rules.job_keys, job, strict=True))
 
 
-def most_more(state: State, bag: Bag, host: Host) -> int:
-    """How many more attempts the host may hold, as far as policies say so."""
+def most_more(state: State, bag: Bag, host: Host, count: int = 1) -> int:
+    """How many more attempts the host may hold, of so many, as far as policies say so."""
     found = ruling(state, bag, host)
-    if found.matches or looks_otherwise(bag):
-        return _room(state, bag, host, found)
-    return 0
+    if not found.matches and not looks_otherwise(bag):
+        return 0
+    if found.most - len(host.live) < count:
+        bounded(state, bag)
+    return min(_room(state, bag, host, found), count)
 
 
 def bounds(bag: Bag) -> bool:
@@ -249,6 +258,8 @@ def may_go(state: State, bag: Bag, host: Host, group: Group) -> bool:
         refused(state, bag, host)
         return False
     bag.unmatched_us = 0
+    if found.most <= len(host.live):
+        bounded(state, bag)
     may = _room(state, bag, host, found) > 0
     if may:
         rules.ruled = found

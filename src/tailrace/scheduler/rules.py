@@ -36,6 +36,8 @@ class Rules:
 
     __slots__ = (
         "bound",
+        "bound_changes",
+        "bound_sees",
         "broken",
         "by_group",
         "changes",
@@ -65,6 +67,7 @@ class Rules:
         except BadInput as fault:  # it was read before: where this server runs, something lacks
             self.policy, self.broken = Compiled(), str(fault)
         self.changes, self.sees = _changes(*self.matching(), self.policy.grid_policy)
+        self.bound_changes, self.bound_sees = _changes(self.policy.concurrency)
         asked = [one for one in self.matching() if one is not None]
         self.keys: Keys = tuple(
             tuple(dict.fromkeys(key for one in asked for key in one.keys[part])) for part in PARTS
