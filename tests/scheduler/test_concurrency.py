@@ -13,7 +13,7 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler import verdicts
 from tailrace.scheduler.decisions import Assign
 
-from .stage import Stage, assigned
+from .stage import SECOND, Stage, assigned
 from .test_looking import HOUR, pass_time
 
 HOME = Pool("home", max=0)
@@ -149,3 +149,17 @@ def test_so_it_is_for_what_waits_for_another_attempt() -> None:
     assert len(stage.offer("a")) == 1
     assert stage.offer("a") == []
     assert [one.host for one in pass_time(stage, 5 * HOUR)] == ["a"] * 2
+
+
+def test_who_was_bound_by_another_looks_when_that_has_nothing_more_to_send() -> None:
+    stage = ready("a", "b")
+    submit(stage, 2)
+    assert len(stage.offer("a")) == 2
+    best = submit(stage, 3, said(rank="9", concurrency="2"))
+    bound = submit(stage, 6, pools=("home",))
+    assert stage.offer("a") == []
+    assert of_bags(stage.offer("b")) == {best: 2}
+    first = next(one for one in assigned(stage.all) if one.bag == best)
+    stage.succeed(first)
+    assert of_bags(stage.offer("b")) == {best: 1}
+    assert of_bags(pass_time(stage, stage.now + 10 * SECOND)) == {bound: 6}

@@ -5,7 +5,8 @@ comes. But policies look at what happens, and at the time. So a bag that sent ho
 them again soon after something has happened to it; and if its policy, or that of a host, looks at
 what changes without it: each minute at the clock, each hour at what fades, at midnight at what is
 counted by day, and when other bags or machines come or go. So does one whose Concurrency kept it
-from room that a host has. Only it does; and all that do, at the
+from room that a host has; and one that the Concurrency of others kept from it, when bags come or
+go. Only it does; and all that do, at the
 same whole seconds, so that they are served in their order. Where many hosts are sent away by many
 bags, each waits longer: looking takes about a tenth of the time at most.
 """
@@ -49,6 +50,12 @@ def sent_away(state: State, bag: Bag, seen: int) -> None:
         state.heeding[bag.id] = None
     if seen & BY_TIME:
         _look_at(state, bag, _changes_us(state, seen))
+
+
+def bound_by_others(state: State, bag: Bag) -> None:
+    """On a host with room for more: it looks again when one of them has nothing more to send."""
+    bag.refusals += 1
+    state.heeding[bag.id] = None
 
 
 def _changes_us(state: State, seen: int) -> int:

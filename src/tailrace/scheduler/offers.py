@@ -11,6 +11,7 @@ from tailrace.scheduler import (
     asking,
     dispatch,
     fleet,
+    looking,
     openings,
     policies,
     precedence,
@@ -325,6 +326,8 @@ def _send(state: State, bag: Bag, host: Host, turn: Turn, count: int, most: int)
     holds = len(host.live)
     if count > most - holds:
         policies.bounded(state, bag)
+    if count > turn.most - holds:
+        looking.bound_by_others(state, bag)
     count = min(count, bound - holds)
     if count > 0:
         dispatch.send(state, bag, host, count)

@@ -444,7 +444,7 @@ class State:
         self.rounds: list[Bag] = []  # whose round is open during this event
         self.supply = False  # work or room has come that open offers have not seen
         self.watchful: dict[int, None] = {}  # bags that will look again at hosts they sent away
-        self.heeding: dict[int, None] = {}  # those of them whose policy counts bags or machines
+        self.heeding: dict[int, None] = {}  # those who heed how many bags or machines there are
         self.looking: dict[int, Bag] = {}  # those that do, during this event
         self.fleet_due: dict[int, None] = {}  # bags whose wanted fleet may have changed
         self.resized = False  # hosts have come or gone since the kin of bags was looked at
