@@ -68,6 +68,17 @@ def test_a_bag_that_waits_says_which_clause_sends_how_many_away() -> None:
     assert "  2 by Host.NumCpus >= 8" in told and '  1 by !(Host.Pool =?= "home")' in told
 
 
+def test_what_lasts_is_named_before_what_may_change() -> None:
+    stage = stage_of(HOME)
+    once = Plain(tasks_per_host=1)
+    submit(stage, 9, policy=BagPolicy(Policy(), once))
+    assert len(stage.offer("home")) == 1
+    stage.set_policy(1, BagPolicy(Policy(job_requirements="Host.NumCpus > 99"), once))
+    told = stage.explain("bag 1")
+    assert "1 by Host.NumCpus > 99" in told
+    assert "Host.RunningOfBot" not in told
+
+
 def test_it_says_so_by_itself_after_a_minute_and_once() -> None:
     stage = stage_of()
     submit(stage, 1, said(job_requirements="Host.NumCpus >= 8"))

@@ -176,14 +176,16 @@ def refusals(state: State, bag: Bag, hosts: list[Host]) -> dict[str, int]:
 
 
 def _clauses(bag: Bag) -> list[tuple[str, Rules]]:
-    """The parts of JobRequirements that all have to hold, each as a policy of its own."""
+    """The parts of JobRequirements that all have to hold, each as a policy of its own: first those
+    that nothing changes. Where one of these fails, another that may yet hold is not the reason."""
     policy = bag.terms.policy
     whole = None if policy is None else bagpolicy.whole(policy).job_requirements
     if policy is None or whole is None:
         return []
     texts = conjuncts(whole)
-    return [(text, Rules(BagPolicy(Policy(job_requirements=text), params=policy.params)))
-            for text in texts]  # fmt: skip
+    found = [(text, Rules(BagPolicy(Policy(job_requirements=text), params=policy.params)))
+             for text in texts]  # fmt: skip
+    return sorted(found, key=lambda clause: clause[1].changes)
 
 
 def _first_that_fails(
