@@ -107,6 +107,20 @@ def _count_asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return asked
 
 
+def test_what_is_known_of_hosts_for_good_is_not_asked_again_when_a_task_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of them are looked at, for one where it has not failed."""
+    stage = Stage(HOME, check=False)
+    stage.hosts(*(f"h{number}" for number in range(20)))
+    stage.submit(9, policy=said(job_requirements='Host.Name == "h0"'), trial_us=0)
+    sent = [one for number in range(20) for one in stage.offer(f"h{number}")]
+    asked = _count_asked(monkeypatch)
+    stage.fail(sent[0])
+    assert [one.host for one in stage.offer("h0")] == ["h0"]
+    assert asked["ruled"] == 0
+
+
 def test_it_is_said_again_when_another_policy_or_a_host_brought_it_about_again() -> None:
     stage = Stage(HOME)
     stage.host("home")

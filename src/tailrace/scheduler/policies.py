@@ -211,10 +211,11 @@ def room_of_its_own(state: State, bag: Bag, host: Host) -> int:
 
 def ruled(state: State, bag: Bag, host: Host, job: tuple[Plain, ...] = ()) -> Ruling:
     """Of a task that was never sent, or one that looks so, without consequences."""
-    if bag.rules is not None and not job and isinstance(bag.fresh, Grouped):
+    if bag.rules is None:
+        return _ruled(state, bag, host, None)
+    if not job:
         return _new(state, bag, host, bag.rules)
-    seen = as_job(bag.rules, job) if bag.rules is not None and job else None
-    return _ruled(state, bag, host, seen)
+    return _ruled(state, bag, host, as_job(bag.rules, job))
 
 
 def as_job(rules: Rules, job: tuple[Plain, ...]) -> facts.Values:
