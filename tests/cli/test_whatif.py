@@ -138,7 +138,9 @@ def test_the_terms_of_a_pool_come_back_as_they_were(
     )
     found = read(measured(Terms(3), pool), tmp_path_factory.getbasetemp()).pools[0]
     free = Pool("", billing=Billing())
-    told: dict[str, Any] = {"silent_after_us": free.silent_after_us}  # of leases deaths are told
+    told: dict[str, Any] = {  # of leases deaths are told; what they take to come was seen
+        "silent_after_us": free.silent_after_us, "startup_us": 200_000,
+    }  # fmt: skip
     wanted = Pool(**_fields(pool) | told | ({} if billing.price else {"billing": free.billing}))
     assert found.terms == wanted
     assert found.startup.mean() == 0.2
