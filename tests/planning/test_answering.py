@@ -78,6 +78,12 @@ def test_without_a_reliable_host_tasks_go_to_the_others_without_end() -> None:
     assert plan.n < 0 and plan.mr == 0
 
 
+def test_a_wide_range_of_reliable_hosts_is_looked_at_in_no_more_than_ten_steps() -> None:
+    narrow, wide = (answer(inquiry(dear_hosts=hosts)) for hosts in (2, 20))
+    a_step = 4 * 20  # N, and pairs of T and D, for each ratio; of a tenth there are five
+    assert wide.looked_at - narrow.looked_at == (10 - 5) * a_step
+
+
 def test_the_same_question_has_the_same_answer() -> None:
     assert answer(inquiry()) == answer(inquiry())
 

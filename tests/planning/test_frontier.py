@@ -128,6 +128,20 @@ def test_a_closer_search_finds_all_that_the_grid_finds_and_more() -> None:
     assert np.prod(place(gain[1])) < np.prod(place(gain[0]))
 
 
+@pytest.mark.parametrize("name", decision.UTILITIES)
+def test_what_looks_promising_at_first_holds_the_best_of_a_long_look(name: str) -> None:
+    setting, grid = paper(), grids.paper(T_UR, 0.1)
+    promising = frontier(sample(setting, grid, 10)).promising()
+    assert len(promising) < len(grid) / 4
+    chosen = [
+        decision.prefer(frontier(sample(setting, some, 100)), name).strategy
+        for some in (promising, grid)
+    ]
+    ours, best = frontier(sample(setting, chosen, 400, seed=7)).points
+    utility = decision.UTILITIES[name]
+    assert utility(ours) <= 1.03 * utility(best)
+
+
 def test_more_repetitions_do_not_change_the_first() -> None:
     few = sample(paper(), [Strategy(3, 0.0, T_UR, 0.1)], 5).of["makespan"]
     many = sample(paper(), [Strategy(3, 0.0, T_UR, 0.1)], 50).of["makespan"]

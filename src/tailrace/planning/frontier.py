@@ -38,6 +38,10 @@ class Frontier(msgspec.Struct, frozen=True):
         found = [point for point in self.points if point.efficient]
         return sorted(found, key=lambda point: point.estimate.tail_makespan.mean)
 
+    def promising(self) -> list[Strategy]:
+        """Which may be efficient, as far as chance lets one say."""
+        return [one.strategy for one in self.points if one.efficient or not one.sure]
+
 
 def frontier(samples: Samples, time: str = TIME) -> Frontier:
     times, costs = samples.of[time], samples.of[COST]

@@ -14,10 +14,10 @@ MOST_RATIOS = 25
 LONGEST = 4  # mean turnarounds, of D
 
 
-def paper(t_ur_s: float, mr_max: float) -> list[Strategy]:
+def paper(t_ur_s: float, mr_max: float, most: int = MOST_RATIOS) -> list[Strategy]:
     """ExPERT 4.5: N = 0 … 3, five points of D within 4 T_ur, five of T within D: with five ratios
     420 strategies. With D = 0 all unreliable attempts are given up at once."""
-    return _grid((0, 1, 2, 3), 5, t_ur_s, ratios(mr_max, STEP))
+    return _grid((0, 1, 2, 3), 5, t_ur_s, ratios(mr_max, STEP, most))
 
 
 def fine(t_ur_s: float, mr_max: float) -> list[Strategy]:
@@ -26,12 +26,12 @@ def fine(t_ur_s: float, mr_max: float) -> list[Strategy]:
     return [*found, *endless(9, t_ur_s)]
 
 
-def ratios(mr_max: float, step: float) -> list[float]:
-    """From one step to the most, that included; at most so many."""
+def ratios(mr_max: float, step: float, most: int = MOST_RATIOS) -> list[float]:
+    """From one step to the highest, that included; at most so many."""
     if mr_max <= 0:
         return []
-    count = min(max(math.floor(round(mr_max / step, 9)), 1), MOST_RATIOS)
-    found = np.linspace(mr_max / count if count == MOST_RATIOS else step, mr_max, count)
+    count = min(max(math.floor(round(mr_max / step, 9)), 1), most)
+    found = np.linspace(mr_max / count if count == most else step, mr_max, count)
     return [_rounded(float(ratio), mr_max) for ratio in (found if count > 1 else [mr_max])]
 
 
