@@ -56,7 +56,8 @@ def _measured(names: tuple[str, ...] | list[str], bench: Bench) -> Results:
         print(f"\n{name}: {module.__doc__.splitlines()[0]}", flush=True)
         module.measure(bench)
         print(f"  (load average now {machine.load():.1f})", flush=True)
-    return Results(msgspec.structs.replace(facts, load_after=machine.load()), bench.figures)
+    facts = msgspec.structs.replace(facts, load_after=machine.load())
+    return Results(facts, bench.figures, quick=list(names) if bench.quick else [])
 
 
 def _headline(facts: machine.Machine) -> str:
@@ -76,7 +77,8 @@ def _kept(path: Path, results: Results) -> Results:
     kept = [one for one in before.figures if one.script not in ran]
     machines = {one.script: before.machine_of(one.script) for one in kept}
     figures = sorted([*kept, *results.figures], key=lambda one: SCRIPTS.index(one.script))
-    return Results(results.machine, figures, machines)
+    quick = [*(name for name in before.quick if name not in ran), *results.quick]
+    return Results(results.machine, figures, machines, quick)
 
 
 if __name__ == "__main__":

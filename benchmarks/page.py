@@ -14,6 +14,7 @@ class Results(msgspec.Struct, frozen=True):
     machine: Machine
     figures: list[Figure]
     machines: dict[str, Machine] = {}  # of scripts that were run at another time
+    quick: list[str] = []  # scripts that were run with --quick
 
     def machine_of(self, script: str) -> Machine:
         return self.machines.get(script, self.machine)
@@ -37,6 +38,7 @@ def page(results: Results) -> str:
         parts.append(f"## {script}\n\n`python -m benchmarks {script}`")
         parts += [NOTES[script]] if script in NOTES else []
         parts.append(_markdown(figures))
+        parts += [_quick(figures)] if script in results.quick else []
         parts.append(_state(results.machine_of(script)))
     return "\n\n".join(parts) + "\n"
 
@@ -55,6 +57,14 @@ def _state(facts: Machine) -> str:
         f"{facts.pace:.0f} million additions a second in this Python; load average "
         f"{facts.load_before:.1f} before and {facts.load_after:.1f} after."
     )
+
+
+def _quick(figures: list[Figure]) -> str:
+    fewest, most = (of(len(one.values) for one in figures) for of in (min, max))
+    several = "two" if most == 2 else f"{most}"
+    each = "one repetition" if most == 1 else f"{several} repetitions"
+    each = each if fewest == most else f"at most {each}"
+    return f"Measured with `--quick`: {each} each."
 
 
 def _markdown(figures: list[Figure]) -> str:
@@ -82,8 +92,9 @@ python -m benchmarks --json results.json --page docs/reference/benchmarks.md
 
 A figure is the median of its repetitions (five, unless a run takes minutes) with the lowest and
 the highest. Where something is compared, the two take turns within one run, and the ratio is taken
-repetition by repetition. `--quick` repeats less; `--folder DIR` says which disk is measured
-(default `/var/tmp`). Nothing here is asserted by the tests: a busy machine is no fault.
+repetition by repetition. `--quick` repeats less, and what was measured with it says so below;
+`--folder DIR` says which disk is measured (default `/var/tmp`). Nothing here is asserted by the
+tests: a busy machine is no fault.
 
 What is not installed is named and left out: `python_map` takes Ray, Dask and HyperQueue from the
 Python in `TAILRACE_ENGINES` (`pip install ray distributed hyperqueue`) and runs them as root in a

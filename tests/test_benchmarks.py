@@ -48,6 +48,21 @@ def test_figures_of_scripts_not_run_stay_with_the_machine_of_then(tmp_path: Path
     assert "load average 7.5" in clients and "2.5 ms (2 … 3)" in clients
 
 
+def test_sections_that_were_measured_with_quick_say_so_and_how_often(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    two, five = [1.0, 2.0], [1.0, 2.0, 3.0, 4.0, 5.0]
+    old = [Figure("work_call", "old", "s", two), Figure("files", "old", "s", [*two])]
+    file.write_bytes(msgspec.json.encode(Results(THEN, old, quick=["work_call", "files"])))
+    new = [Figure("planning", "new", "s", two), Figure("planning", "one", "s", [1.0])]
+    results = _kept(
+        file, Results(NOW, [*new, Figure("files", "new", "s", five)], quick=["planning"])
+    )
+    work_call, files, planning = page(results).split("\n## ")[1:]
+    assert "with `--quick`: two repetitions each" in work_call
+    assert "with `--quick`: at most two repetitions each" in planning
+    assert "--quick" not in files
+
+
 def test_the_page_says_which_form_of_the_virtual_world_a_bar_is_for() -> None:
     (made,) = page(Results(NOW, [Figure("virtual_world", "events", "s", [1.0])])).split("\n## ")[1:]
     published = (ROOT / "docs/reference/benchmarks.md").read_text().split("\n## ")
