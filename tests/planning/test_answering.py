@@ -84,6 +84,23 @@ def test_a_wide_range_of_reliable_hosts_is_looked_at_in_no_more_than_ten_steps()
     assert wide.looked_at - narrow.looked_at == (10 - 5) * a_step
 
 
+def test_the_more_the_bag_has_cost_the_more_a_second_is_worth() -> None:
+    """Time × cost are those of the whole bag: a cent more is little beside what is paid already."""
+    fastest, cheapest = (answer(inquiry(prefer=name)) for name in ("makespan", "cost"))
+    ones = [answer(inquiry(spent=spent)) for spent in (0, 30_000, 10**9)]
+    lasts = [one.lasts.mean for one in ones]
+    assert lasts == sorted(lasts, reverse=True) and lasts[0] > lasts[-1]
+    assert ones[0].costs.mean < ones[-1].costs.mean
+    assert ones[-1].lasts.mean == fastest.lasts.mean
+    assert cheapest.costs.mean <= ones[0].costs.mean
+
+
+def test_the_longer_a_tail_has_lasted_the_less_is_paid_for_a_second() -> None:
+    long_ago = -(10**8) * SECOND
+    now, later = (answer(inquiry(spent=10**6, **when)) for when in ({}, {"tail_us": long_ago}))
+    assert later.costs.mean == answer(inquiry(prefer="cost")).costs.mean < now.costs.mean
+
+
 def test_the_same_question_has_the_same_answer() -> None:
     assert answer(inquiry()) == answer(inquiry())
 

@@ -291,6 +291,7 @@ def test_what_is_paid_until_when_is_told_with_the_question() -> None:
     assert all(comes_us > 0 for _, _, comes_us in ages[2:])
     assert inquiry.cheap_startup_us == mean_us
     assert all(inquiry.machines[one.on].comes_us == 0 for one in inquiry.out)
+    assert inquiry.spent == len(inquiry.machines) * LENT.billing.price  # a unit of each
 
 
 def test_how_long_machines_take_to_come_outlives_a_restart() -> None:

@@ -68,6 +68,12 @@ class Inquiry(msgspec.Struct, frozen=True, omit_defaults=True):
     dear_startup_us: int = 0
     budget: int | None = None  # micro-units that are left
     deadline_us: int | None = None  # from now
+    spent: int = 0  # micro-units, of the currency of its pools
+
+
+def paid_in(cheap: Billing, dear: Billing) -> str:
+    """The currency of both, or of the one that costs something."""
+    return dear.currency if dear.price else cheap.currency
 
 
 class Forecast(msgspec.Struct, frozen=True, array_like=True):

@@ -16,7 +16,7 @@ import numpy as np
 
 from tailrace.errors import BadInput, Infeasible
 from tailrace.knowledge.characterisation import Characterisation, Online, characterise
-from tailrace.knowledge.inquiry import Forecast, Inquiry, Machine, Plan, Seen
+from tailrace.knowledge.inquiry import Forecast, Inquiry, Machine, Plan, Seen, paid_in
 from tailrace.knowledge.sendings import Fate, Sending, Sendings, gathered
 from tailrace.planning import decision, grids
 from tailrace.planning.estimate import Spread, sample
@@ -151,8 +151,17 @@ def _chosen(asked: Inquiry, found: Frontier) -> Point:
             return decision.within_deadline(found, asked.deadline_us / SECOND_US)
     except Infeasible:
         return decision.prefer(found, "cost" if asked.prefer == "budget" else "makespan")
-    name = asked.prefer if asked.prefer in decision.UTILITIES else decision.Prefer.PRODUCT
-    return decision.prefer(found, name)
+    if asked.prefer in (decision.Prefer.MAKESPAN, decision.Prefer.COST):
+        return decision.prefer(found, asked.prefer)
+    return decision.best(found.efficient(), lambda one: _product(asked, one))
+
+
+def _product(asked: Inquiry, one: Point) -> float:
+    """Of the whole tail and the whole bag (ExPERT 6.1): by what is left alone, a second would be
+    worth less with each plan, and the last task would wait for ever cheaper ones."""
+    since_s = (asked.now_us - asked.tail_us) / SECOND_US
+    cents = one.estimate.cost_per_task.mean * len(asked.left)
+    return (since_s + one.estimate.makespan.mean) * (asked.spent * CENTS + cents)
 
 
 def _plan(asked: Inquiry, found: Frontier, point: Point, looked_at: int) -> Plan:
@@ -164,7 +173,7 @@ def _plan(asked: Inquiry, found: Frontier, point: Point, looked_at: int) -> Plan
         asked.now_us, tasks,
         _forecast(point.estimate.makespan, SECOND_US),
         _forecast(point.estimate.cost_per_task, tasks / CENTS),
-        asked.dear.currency if asked.dear.price else asked.cheap.currency,
+        paid_in(asked.cheap, asked.dear),
         looked_at, len(found.efficient()),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ import math
 from collections import deque
 
 from tailrace.bag.outcome import Outcome
-from tailrace.knowledge.inquiry import Inquiry, Left, Machine, Out, Plan, Seen
+from tailrace.knowledge.inquiry import Inquiry, Left, Machine, Out, Plan, Seen, paid_in
 from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler import dispatch, fleet, leases, looking, money
 from tailrace.scheduler.attempt import Attempt
@@ -159,6 +159,7 @@ class Planned(NTDMr):
             lender.billing, other.billing, tuple(there.values()),
             leases.startup_us(state, lender), leases.startup_us(state, other),
             _money_left(state, bag, (*cheap, *dear)), _time_left(state, bag),
+            money.spent(state, bag, paid_in(lender.billing, other.billing)),
         )  # fmt: skip
 
     def _left(self, bag: Bag, index: int) -> Left:
