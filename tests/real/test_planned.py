@@ -8,6 +8,12 @@ import sqlite3
 
 from tests.real.conftest import Folder, kill
 
+from tailrace.knowledge.inquiry import Plan
+from tailrace.scheduler.decisions import Assign
+from tailrace.scheduler.events import HostSeen, PlanReady
+from tailrace.scheduler.journal import replay
+from tailrace.server.records import reading
+
 POOLS = """
 [pools.spot]
 price = "0.06 USD/min"
@@ -56,7 +62,30 @@ def test_a_tail_is_planned_without_a_word_and_the_report_says_what_came_of_it(fo
     page = next(folder.path.glob(".tailrace/reports/*.html")).read_text()
     words = " ".join(re.sub("<[^>]+>", " ", page).split())
     assert "Plans of the tail" in words and "each given up after" in words
+    assert len(re.findall(rf"after submission {first['left']} (.+?) s .+? s to .+? s .+? s", words))
     assert "identical" in folder.tailrace("replay", "--check").stdout
+    again = sent_again(folder)
+    assert again, "no plan was followed"
+    for plan, reliable, sent in again:
+        assert reliable or sent.timeout_us == plan.d_us
+        assert not reliable or plan.n >= 0
+
+
+def sent_again(folder: Folder) -> list[tuple[Plan, bool, Assign]]:
+    """What was sent beside another attempt, by which plan, and whether to a reliable host."""
+    plan, reliable, found = None, {}, []
+    link = reading.open_store(folder.path / ".tailrace")
+    for step in replay(reading.journal(link), check=False):
+        match step.event:
+            case PlanReady(plan=Plan() as plan):
+                pass
+            case HostSeen(host=host, pool=pool):
+                reliable[host] = pool == "owned"
+        for one in step.decisions:
+            if isinstance(one, Assign) and one.why.endswith(": planned"):
+                assert plan is not None
+                found.append((plan, reliable[one.host], one))
+    return found
 
 
 def test_a_preference_beside_a_strategy_is_refused(folder: Folder):
