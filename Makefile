@@ -73,8 +73,8 @@ bench: $(VENV)/dev
 
 # All studies again, into docs/studies/, with the real traces in TAILRACE_DATA; about an hour on two
 # cores: a quarter for tornado, ten minutes each for gridbot and for the real runs of what_if, eight
-# for those of worlds_agree, five for ntdmr_agreement, four for availability. Each study tells how
-# long it took.
+# for those of worlds_agree and planned_tail, five for ntdmr_agreement, four for availability. Each
+# study tells how long it took.
 studies: $(VENV)/dev
 	$(BIN)/python -m studies
 

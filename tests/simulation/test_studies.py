@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies import availability, bats, renewal, tornado, what_if
+from studies import availability, bats, planned_tail, renewal, tornado, what_if
 from studies.__main__ import STUDIES, main
 from studies.agreement import agreement
 from studies.runs import SCENARIOS, Runs
@@ -19,6 +19,7 @@ from studies.verdict import MISSED, REFUTED, Claim, claims, known
 from tests.docs.pages import ROOT
 
 from tailrace.cli.virtual.whatif import Compared
+from tailrace.report.record import PlanRecord
 from tailrace.simulation.laws import Uniform
 from tailrace.simulation.network import Reach
 from tailrace.simulation.statistics import figures
@@ -131,6 +132,30 @@ def test_no_study_is_refuted_by_its_page(name: str) -> None:
     page = (ROOT / f"docs/studies/{name.replace('_', '-')}.md").read_text()
     study = importlib.import_module(f"studies.{name}")
     assert study.REFUTED not in page and study.REFUTED not in study.PAGE
+
+
+def planned(seed: int, tail_s: float, micros: int) -> planned_tail.Pair:
+    """A bag whose tail began, and was planned, after 100 s; without replication it took 130 s."""
+    foretold = PlanRecord(
+        at_us=100 * 10**6, strategy="once more", left=5, spent_micro=1000,
+        lasts_us=(20 * 10**6, 10 * 10**6, 40 * 10**6), costs_micro=(200, 100, 300),
+    )  # fmt: skip
+    ended_us = round((100 + tail_s) * 10**6)
+    ours = planned_tail.Outcome(100 + tail_s, tail_s, micros, 1, [(foretold, 1.0)], ended_us)
+    return planned_tail.Pair(seed, ours, planned_tail.Outcome(130, 30, 1100, 1, [], 130 * 10**6))
+
+
+def test_planned_tails_are_judged_by_their_pairs_and_by_what_their_first_plans_foretold() -> None:
+    near, dear, slow = (20.0, 1200), (20.0, 1400), (45.0, 1200)
+    for some, sooner, cost, time in (
+        ([near] * 5, True, True, True),
+        ([near] * 3 + [dear] * 2, True, True, True),
+        ([near] * 2 + [dear] * 3, True, False, True),
+        ([near] * 2 + [slow] * 3, False, True, False),
+    ):
+        pairs = [planned(seed, *one) for seed, one in enumerate(some)]
+        _, whole, tail, *inside = (one.holds for one in planned_tail.judged(pairs))
+        assert (whole, tail, inside) == (sooner, sooner, [cost, time])
 
 
 @pytest.mark.parametrize(("as_much", "code"), [(1.0, 0), (1.08, 1)])
