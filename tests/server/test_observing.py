@@ -57,11 +57,12 @@ def lived(server: Spoken) -> None:
 
 
 @pytest.fixture(params=["file", "database"])
-def server(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Spoken]:
-    of_file = request.param == "file"
-    store = "" if of_file else request.getfixturevalue("database").url()
+def store(request: pytest.FixtureRequest) -> str:
+    return "" if request.param == "file" else str(request.getfixturevalue("database").url())
+
+
+@pytest.fixture
+def server(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spoken]:
     monkeypatch.setattr(observing, "PAGE", 2)
     with spoken(tmp_path, store) as made:
         lived(made)
@@ -97,3 +98,15 @@ def test_what_is_made_of_it(server: Spoken) -> None:
     assert found.timeout_s == 3600 and found.unreliable == ("lab",) and found.left == 2
     known = found.characterise()
     assert known.returned == 3 and known.failures_s.size == 1
+
+
+def test_what_went_with_the_server_has_not_failed(store: str, tmp_path: Path) -> None:
+    """Asked of the next server as of the tables."""
+    with spoken(tmp_path, store) as before:
+        lived(before)
+    with spoken(tmp_path, store) as after:
+        after.work(session=2)  # which knows nothing of what the first held
+        found = of_bag(remote(after)[0], None)
+        tables = StoreReader(after.world.store.link, after.world.clock.now()).observed(1)
+    lost = [n for n, one in enumerate(tables.attempts) if one.outcome is Outcome.LOST]
+    assert lost and [found.sendings.fate[n] for n in lost] == [Fate.OUT] * len(lost)

@@ -48,10 +48,8 @@ class Observed(msgspec.Struct, frozen=True):
 
 
 def observed(link: Link, bag: int, now_us: int | None = None) -> Observed:
-    """All of them, and when there was no server."""
-    found = _first(link, bag, now_us)
-    stood = [*found.stood, *outages(link)]
-    return msgspec.structs.replace(found, attempts=list(_seen(link, bag, 0)), stood=stood)
+    """All of them at once."""
+    return msgspec.structs.replace(_first(link, bag, now_us), attempts=list(_seen(link, bag, 0)))
 
 
 def page(link: Link, bag: int, after: int, now_us: int) -> Observed:
@@ -71,7 +69,7 @@ def _first(link: Link, bag: int, now_us: int | None) -> Observed:
     row = reading.bag_row(link, bag)
     may_use = [name for name in row.terms.pools or known if name in known]
     pools = [known.get(name, Pool(name)) for name in sorted({*used, *may_use})]
-    stood = list(measuring.pauses(link, bag, until_us))
+    stood = [*measuring.pauses(link, bag, until_us), *outages(link)]
     return Observed(row.tail_us, [], pools, stood, _startups_us(link, bag), _ends_losers(row.terms))
 
 
