@@ -139,6 +139,12 @@ def test_a_dry_run_promises_no_more_where_no_server_runs(tmp_path: Path) -> None
     assert "bag 1 (b), 3 tasks, removed: it ended" in ask(tmp_path, "gc").out
 
 
+@pytest.mark.parametrize("keep", ["x", "-1d", "inf", "1e999d", "nan", ""])
+def test_what_is_no_time_to_keep_is_bad_input(tmp_path: Path, keep: str) -> None:
+    wrong = ask(tmp_path, "gc", f"--keep={keep}")
+    assert wrong.code == 2 and wrong.err.startswith("tailrace: --keep: ") and "7d" in wrong.err
+
+
 def test_a_bag_whose_results_a_later_one_has_stays_as_long(tmp_path: Path) -> None:
     (tmp_path / "tailrace.toml").write_text('[retention]\nkeep = "0s"\n')
     for words in ("1", "1 2"):

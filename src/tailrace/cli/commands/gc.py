@@ -43,11 +43,9 @@ def command(keep: str, dry_run: bool, server: str | None) -> int:
     before all bags that are left, and silent hosts that none of them knows. Whatever is under way
     stays. For admins.
     """
-    keep_us = duration_us(keep)
-    if keep_us < 0:
-        raise BadInput(f"--keep {keep} is negative", remedy="Give a time such as 7d, or 0s.")
+    keep_s = _seconds(keep)
     owner = named(server) or lock.alive(place.nearest())
-    found = _collected(owner, keep_us // 1_000_000, dry_run)
+    found = _collected(owner, keep_s, dry_run)
     goes = "would be removed" if dry_run else "removed"
     for one in found.removed:
         click.echo(_line(one, goes))
@@ -60,6 +58,13 @@ def command(keep: str, dry_run: bool, server: str | None) -> int:
     if found.hosts:
         click.echo(f"{count(found.hosts, 'host')} {goes}")
     return 0
+
+
+def _seconds(text: str) -> int:
+    try:
+        return duration_us(text) // 1_000_000
+    except ValueError as error:
+        raise BadInput(f"--keep: {error}", remedy="Give a time such as 7d, or 0s.") from None
 
 
 def _line(one: Going, goes: str) -> str:
