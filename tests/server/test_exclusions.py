@@ -47,6 +47,28 @@ def test_only_its_owner_and_admins_read_what_a_task_said_when_a_host_is_excluded
         assert "ADA-SECRET" in seen("explain?subject=host+h", admin)
 
 
+def test_a_user_is_told_of_a_machine_and_of_his_own_work_there_alone(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        ada, bob = server.token("user", "ada"), server.token("user", "bob")
+        server.work(host="other", kind="another")
+        server.work()
+
+        def seen(token: str) -> Any:
+            told = server.call("GET", "/api/v1/hosts", token=token)[1]
+            (one,) = [one for one in told if one["host"]["row"]["host"] == "h"]
+            return one["host"]["row"], one["work"]
+
+        fresh = seen(bob)
+        server.submit("echo {x}", ada, retries={"host_failed": 100}, **MANY)
+        for outcome in ("succeeded", "host_failed"):
+            (held, *_) = [one["attempt"] for one in server.work(session=2)[1]["start"]]
+            server.work(session=2, held=[], results=[{"attempt": held, "outcome": outcome}])
+        assert seen(bob) == fresh
+        row, work = seen(server.token("admin", "root"))
+        assert row["succeeded"] == row["booked"] == 1 and row["today"] > 1
+        assert seen(ada) == (fresh[0], work) and work["attempts"] > 1
+
+
 def test_a_host_that_lacks_the_folder_of_one_bag_stays_for_the_others(tmp_path: Path) -> None:
     with spoken(tmp_path) as server:
         server.submit("echo {x}", retries={"host_failed": 100}, **MANY)

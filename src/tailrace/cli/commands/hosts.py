@@ -26,10 +26,11 @@ NUMBERS = ("speed", "cores", "memory", "attempts", "out", "booked")
 def command(as_json: bool, server: str | None) -> int:
     """List the machines that worked here.
 
-    `out` are attempts a host holds, `booked` failures laid to it rather than to a task. `speed` is
-    beside the reference machine; ? is one that was not measured yet. One that is idle has called
-    lately, and could work. A worker that is ended says so, and is gone at once; when one falls
-    silent, it takes the server a while to notice.
+    `out` are attempts a host holds, `booked` failures laid to it rather than to a task. Users of a
+    server are told of their own attempts, and not what is booked. `speed` is beside the reference
+    machine; ? is one that was not measured yet. One that is idle has called lately, and could work.
+    A worker that is ended says so, and is gone at once; when one falls silent, it takes the server
+    a while to notice.
     """
     with reached(server) as here:
         found = here.hosts()
@@ -58,7 +59,7 @@ def _row(here: Reader, told: HostTold) -> tuple[object, ...]:
         show_size(capacity.get("memory", 0)),
         f"{work.attempts:,}",
         f"{work.live:,}" if here.server else "0",
-        f"{host.row.booked:,}",
+        f"{host.row.booked:,}" if told.of_all else "",
         state(here, told),
     )
 
@@ -86,7 +87,7 @@ def _told(here: Reader, told: HostTold) -> dict[str, Any]:
     row.pop("type", None)
     return {
         **row,
-        "booked": host.row.booked,
+        "booked": host.row.booked if told.of_all else None,
         "succeeded": work.succeeded,
         "about": host.about,
         "first_seen_us": host.first_seen_us,

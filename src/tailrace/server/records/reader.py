@@ -17,6 +17,7 @@ from tailrace.bag.outcome import Outcome
 from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
+from tailrace.scheduler.rows import HostRow
 from tailrace.server.protocol import WorkResult
 from tailrace.server.records import attempts, bills, observing, reading
 from tailrace.server.records.attempts import AttemptFacts
@@ -61,8 +62,16 @@ class TaskFacts(msgspec.Struct, frozen=True):
 
 class HostTold(msgspec.Struct, frozen=True):
     host: HostFacts
-    work: HostWork
+    work: HostWork  # for the caller
     present: bool = False  # now, as only a server knows
+    of_all: bool = True  # the row's own sums are there: of everybody's work, so not for everybody
+
+
+#: What a machine is, and whether it may work; not what came of anybody's tasks there.
+MACHINE = (
+    "host", "pool", "kind", "capacity", "lease", "excluded_until_us", "why", "speed", "owner",
+    "cpu", "says", "benchmark",
+)  # fmt: skip
 
 
 class About(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -218,6 +227,13 @@ class StoreReader:
         """What each did for the bags `of` one owner, or for all."""
         work = host_work(self.link, of)
         hosts = reading.hosts(self.link)
-        if of is not None:  # what a task of somebody else said
-            hosts = [replace(host, row=replace(host.row, told="")) for host in hosts]
-        return [HostTold(host, work.get(host.row.host, HostWork())) for host in hosts]
+        if of is not None:
+            hosts = [replace(host, row=_machine(host.row)) for host in hosts]
+        return [
+            HostTold(host, work.get(host.row.host, HostWork()), of_all=of is None)
+            for host in hosts
+        ]
+
+
+def _machine(row: HostRow) -> HostRow:
+    return HostRow(**{name: getattr(row, name) for name in MACHINE})
