@@ -24,8 +24,19 @@ WHERE (bag = ? AND idx = ?) OR attempt = (SELECT attempt FROM results WHERE bag 
 ORDER BY attempt
 """
 SENT = """
-SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, run_us, accepted FROM attempts
-WHERE {} ORDER BY attempt
+SELECT attempt, idx, host, lease, sent_us, ended_us, outcome, run_us, accepted FROM {}
+ORDER BY attempt
+"""
+
+NEWEST = "(SELECT * FROM attempts ORDER BY attempt DESC LIMIT ?) AS newest"
+# Of each bag no more than is wanted of all: as much is read of a user however many others have
+# sent, and however long his bags are.
+OF_OWNER = """
+(SELECT a.* FROM bags b CROSS JOIN attempts a
+ WHERE b.owner = ? AND a.bag = b.bag AND a.attempt > coalesce(
+    (SELECT c.attempt FROM attempts c WHERE c.bag = b.bag
+     ORDER BY c.attempt DESC LIMIT 1 OFFSET {most}), 0)
+ ORDER BY a.attempt DESC LIMIT {most}) AS newest
 """
 
 
@@ -57,25 +68,21 @@ def of_task(link: Link, bag: int, index: int) -> Iterator[AttemptFacts]:
 
 def of_bag(link: Link, bag: int, pool_of: Mapping[str, str]) -> list[AttemptRecord]:
     """When and how each went, without what its worker said."""
-    return list(_sent(link, "bag = ?", bag, pool_of))
+    return list(_sent(link, "attempts WHERE bag = ?", bag, pool_of))
 
 
-def sent_after(link: Link, attempt: int, pool_of: Mapping[str, str]) -> list[AttemptRecord]:
-    """The same of all bags, behind one attempt."""
-    return list(_sent(link, "attempt > ?", attempt, pool_of))
+def newest(link: Link, most: int, pool_of: Mapping[str, str]) -> list[AttemptRecord]:
+    """The same of all bags: the newest, in the order in which they were sent."""
+    return list(_sent(link, NEWEST, most, pool_of))
 
 
-def of_owner(link: Link, owner: str, first: int) -> set[int]:
-    """Numbers of the attempts of one user's bags, from the first on."""
-    query = """
-    SELECT attempt FROM attempts
-    WHERE attempt >= ? AND bag IN (SELECT bag FROM bags WHERE owner = ?)
-    """
-    return {int(number) for (number,) in stream(link, query, (first, owner))}
+def newest_of(link: Link, owner: str, most: int, pool_of: Mapping[str, str]) -> list[AttemptRecord]:
+    """Those of one user's bags."""
+    return list(_sent(link, OF_OWNER.format(most=most), owner, pool_of))
 
 
 def _sent(
-    link: Link, which: str, value: int, pool_of: Mapping[str, str]
+    link: Link, which: str, value: int | str, pool_of: Mapping[str, str]
 ) -> Iterator[AttemptRecord]:
     rows = stream(link, SENT.format(which), (value,))
     for number, index, host, lease, sent, ended, outcome, run, accepted in rows:

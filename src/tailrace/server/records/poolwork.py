@@ -1,7 +1,7 @@
 """What came of the machines of all pools, for all bags, as the store has it.
 
-It is read when somebody asks. Of a long history the newest attempts count, so that asking costs the
-same after a million of them.
+It is read when somebody asks. Of a long history the newest attempts count, of a user's own the
+newest of his, so that asking costs the same after a million of them, whoever made them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def pool_work(
     leases = [recording.lease(row) for row in bills.all_leases(link)]
     pool_of = {host.row.host: host.row.pool for host in hosts}
     recent, begins_us = _recent(link, pool_of)
-    sent, told = _by_pool(recent), _by_pool(recent if whose is None else _of(link, whose, recent))
+    own = recent if whose is None else attempts.newest_of(link, whose, RECENT, pool_of)
+    sent, told = _by_pool(recent), _by_pool(own)
     names = dict.fromkeys([*(lease.pool for lease in leases), *pool_of.values()])
     found = (
         work_of(
@@ -54,18 +55,10 @@ def _by_pool(attempts: Iterable[AttemptRecord]) -> dict[str, list[AttemptRecord]
     return found
 
 
-def _of(link: Link, owner: str, recent: list[AttemptRecord]) -> list[AttemptRecord]:
-    """Those of one user's bags."""
-    numbers = attempts.of_owner(link, owner, recent[0].attempt) if recent else set()
-    return [one for one in recent if one.attempt in numbers]
-
-
 def _recent(link: Link, pool_of: dict[str, str]) -> tuple[list[AttemptRecord], int]:
     """And since when they are all that were sent."""
-    newest = link.execute("SELECT coalesce(max(attempt), 0) FROM attempts").fetchone()[0]
-    oldest = max(int(newest) - RECENT, 0)
-    found = attempts.sent_after(link, oldest, pool_of)
-    return found, found[0].sent_us if oldest and found else 0
+    found = attempts.newest(link, RECENT, pool_of)
+    return found, found[0].sent_us if len(found) == RECENT else 0
 
 
 def _stays(

@@ -230,8 +230,7 @@ class StoreReader:
         if of is not None:
             hosts = [replace(host, row=_machine(host.row)) for host in hosts]
         return [
-            HostTold(host, work.get(host.row.host, HostWork()), of_all=of is None)
-            for host in hosts
+            HostTold(host, work.get(host.row.host, HostWork()), of_all=of is None) for host in hosts
         ]
 
 
