@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
-from tests.server.spoken import Spoken, spoken
+from tests.server.spoken import WORK, Spoken, spoken
 
 NOTHING = {"capacity": {"cores": 0}, "leaves": True}
 
@@ -48,3 +49,59 @@ def test_who_still_holds_something_has_not_left(tmp_path: Path) -> None:
         assert server.work(held=[start["attempt"]], **NOTHING)[0] == 200
         assert _present(server) == {"h": True}
         assert server.work(host="other")[1]["start"] == []
+
+
+def _left(server: Spoken, host: str = "h", **said: Any) -> list[int]:
+    """It takes what it is sent, and leaves in its next call."""
+    sent = [one["attempt"] for one in server.work(host=host)[1]["start"]]
+    if sent and said.pop("held", False):
+        server.work(host=host, held=sent)
+    assert server.work(host=host, **NOTHING)[0] == 200
+    return sent
+
+
+def _ends(server: Spoken) -> list[str]:
+    task = server.call("GET", "/api/v1/bags/1/tasks/0")[1]
+    return [one["outcome"] for one in task["attempts"]]
+
+
+def test_who_leaves_what_it_was_sent_again_and_again_comes_to_an_end(tmp_path: Path) -> None:
+    """Nobody misses his replies each time: from the second time on it counts as lost."""
+    with spoken(tmp_path) as server:
+        server.submit("true", retries={"lost": 2})
+        while _left(server):
+            assert len(_ends(server)) < 10
+        assert _ends(server) == ["cancelled", "lost", "lost", "lost"]
+        assert server.call("GET", "/api/v1/bags/1")[1]["phase"] == "finished"
+
+
+def test_no_more_if_each_time_it_says_it_is_another(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        server.submit("true", retries={"lost": 2})
+        for turn in range(10):
+            _left(server, f"h{turn}")
+    with spoken(tmp_path) as server:
+        assert _ends(server) == ["cancelled", "lost", "lost", "lost"]
+
+
+def test_what_it_held_and_says_nothing_of_is_lost(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+        server.submit("true")
+        _left(server, held=True)
+        assert _ends(server) == ["lost"]
+
+
+def test_its_last_call_waits_for_nothing(tmp_path: Path) -> None:
+    with spoken(tmp_path) as server:
+
+        async def leave() -> bool:
+            last = {**WORK, "seq": 1, "wait_s": 60, **NOTHING}
+            leaving = asyncio.create_task(server.calling("POST", "/api/v1/work", last))
+            for seq in (1, 2, 3):
+                other = {**WORK, "seq": seq, "host": "other"}
+                await server.calling("POST", "/api/v1/work", other)
+            done = leaving.done()
+            leaving.cancel()
+            return done
+
+        assert server.loop.run_until_complete(leave())

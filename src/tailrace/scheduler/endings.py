@@ -56,16 +56,24 @@ def ended(state: State, event: Ended) -> None:
 
 def _in_our_books(state: State, host: Host, attempt: Attempt, event: Ended) -> Outcome:
     """One we dropped ended as we meant it to, also when its worker ended before it heard of that;
-    one cancelled unasked was handed back, unless it had run; a success past its time-out may count
-    for nothing."""
+    one cancelled unasked was handed back, unless it had run, or was left as an earlier one of its
+    task; a success past its time-out may count for nothing."""
     reported = event.outcome
     if reported in VANISHED and attempt.dropping is CANCELLED:
         return CANCELLED
     if reported is CANCELLED:
-        return attempt.dropping or (Outcome.LOST if event.measured.run_us else CANCELLED)
+        begun = event.measured.run_us or _left_again(state, attempt, event)
+        return attempt.dropping or (Outcome.LOST if begun else CANCELLED)
     if reported is SUCCEEDED and attempt.expired and not late_counts(state, host):
         return Outcome.EXPIRED
     return reported
+
+
+def _left_again(state: State, attempt: Attempt, event: Ended) -> bool:
+    """That a worker leaves and has not heard of what it was sent is a chance which costs nothing,
+    once. Whoever says so of one task again is not believed: there would be no end to it."""
+    trouble = state.bags[attempt.bag].troubles.get(attempt.index)
+    return event.measured.unheard and trouble is not None and trouble.at_once
 
 
 def late_counts(state: State, host: Host | None) -> bool:
@@ -104,6 +112,7 @@ def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
         blame.again_or_settle(state, bag, event, trouble)  # its time-out has been booked
     elif event.outcome is CANCELLED:
         told = event.measured.text or "not started"
+        trouble.at_once = trouble.at_once or event.measured.unheard
         _as_if_never_sent(state, bag, event.index, trouble, f"handed back by {event.host}: {told}")
     elif not trouble.at_once and _vanished_unbegun(attempt, event):
         _vanished_ahead(state, bag, event, trouble)

@@ -40,6 +40,7 @@ class Measured(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     text: str = ""  # the last line of stderr, or the error: what makes two failures alike
     of_bag: bool = False  # the host lacks what this bag alone asks for
     unmade: bool = False  # its task cannot be made: it was never sent
+    unheard: bool = False  # its worker left, and may not have heard of it
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, omit_defaults=True, gc=False):

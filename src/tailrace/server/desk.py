@@ -36,7 +36,8 @@ from tailrace.scheduler.events import (
 )
 from tailrace.scheduler.journal import Page
 from tailrace.scheduler.leases import STANDING
-from tailrace.server import clock
+from tailrace.scheduler.state import Host
+from tailrace.server import clock, unheld
 from tailrace.server.batch import Batch, MoreTasks, New
 from tailrace.server.believing import believable
 from tailrace.server.calls import MOST_WAIT_US, SECOND_US, Call, Parked, Ticket
@@ -230,16 +231,17 @@ class Desk:
         self._meet(session, request, now)
         call.held = dict.fromkeys(request.held)
         if fresh:
-            self._close_old_attempts(call, now)
+            self._end(unheld.lost(call, self._host(call)), now)
         self._take_results(call, now)
         if request.progress:
             self._take_progress(request, now)
-        self._end_dropped(call, now)
+        self._end(unheld.dropped(call, self._host(call)), now)
         self._supersede(request.host)
         if request.leaves and not request.held:
             self._see_off(call, now)
         elif self._stop(request) is None and request.protocol == PROTOCOL:
             self._handle(Offer(request.host, request.capacity), now)
+        self._sessions[request.host].held = call.held
         self._park_or_answer(call, now)
 
     def _meet(self, session: Session | None, request: WorkRequest, now: int) -> None:
@@ -261,23 +263,19 @@ class Desk:
             session.about = msgspec.json.encode(request.about)
             self._handle(seen, now)
 
-    def _close_old_attempts(self, call: Call, now: int) -> None:
-        """Rule 4: what an earlier session had, and this one neither holds nor reports, is lost."""
-        self._end_unknown(call, Outcome.LOST, now)
-
-    def _end_unknown(self, call: Call, outcome: Outcome, now: int) -> None:
-        reported = dict.fromkeys(result.attempt for result in call.request.results)
-        host = self.scheduler.state.hosts[call.request.host]
-        for one in list(host.live.values()):
-            if one.attempt not in call.held and one.attempt not in reported:
-                self._handle(Ended(one.attempt, one.bag, one.index, host.id, outcome), now)
-
     def _see_off(self, call: Call, now: int) -> None:
-        """Its worker ends: nobody waits until it is silent. What it was sent and has not heard of
-        is handed back, since it obeys the reply to no earlier call any more."""
-        self._end_unknown(call, Outcome.CANCELLED, now)
-        self._sessions[call.request.host].gone = True
-        self._handle(HostSilent(call.request.host), now)
+        """Its worker ends: nobody waits until it is silent."""
+        session = self._sessions[call.request.host]
+        self._end(unheld.left(call, self._host(call), session.held), now)
+        session.gone = True
+        self._handle(HostSilent(session.host), now)
+
+    def _end(self, over: list[Ended], now: int) -> None:
+        for ended in over:
+            self._handle(ended, now)
+
+    def _host(self, call: Call) -> Host:
+        return self.scheduler.state.hosts[call.request.host]
 
     def _take_results(self, call: Call, now: int) -> None:
         """Rule 3: every result is acknowledged, whatever becomes of it."""
@@ -337,16 +335,6 @@ class Desk:
                                     told.ago_us, told.cpu_us, told.text)  # fmt: skip
                 self._handle(progress, now)
 
-    def _end_dropped(self, call: Call, now: int) -> None:
-        """A dropped attempt the worker does not have (any more) is over."""
-        host = self.scheduler.state.hosts[call.request.host]
-        for attempt in [a for a in host.live.values() if a.dropping is not None]:
-            if attempt.attempt not in call.held:
-                ended = Ended(
-                    attempt.attempt, attempt.bag, attempt.index, host.id, Outcome.CANCELLED
-                )
-                self._handle(ended, now)
-
     def _supersede(self, host: str) -> None:
         """A newer call of the same worker: the parked one is of no use, but deserves its end."""
         before = self._parked.take(host)
@@ -360,7 +348,7 @@ class Desk:
             self._answered.append(call)
 
     def _park_or_answer(self, call: Call, now: int) -> None:
-        if call.ack or self._has_news(call, now):
+        if call.ack or call.request.leaves or self._has_news(call, now):
             self._answer(call)
             self._withdraw(call)
         else:

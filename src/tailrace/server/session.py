@@ -25,8 +25,8 @@ class Session:
     call can deny having heard of that."""
 
     __slots__ = (
-        "about", "ends_us", "facts", "first_us", "gone", "host", "key_hash", "number", "seen_us",
-        "sent", "seq", "shared", "told",
+        "about", "ends_us", "facts", "first_us", "gone", "held", "host", "key_hash", "number",
+        "seen_us", "sent", "seq", "shared", "told",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,7 @@ class Session:
         self.key_hash = key_hash  # None: of one that has not come with a key yet
         self.facts: HostSeen | None = None  # as the scheduler was told
         self.gone = False  # the scheduler was told that it is silent
+        self.held: dict[int, None] = {}  # as its newest call said
         self.told: dict[int, int] = {}  # attempts it was told to drop, and when
         self.ends_us: int | None = None  # of its lease, as it was told
         self.sent: dict[str, None] = {}  # small blobs it was given
