@@ -147,6 +147,8 @@ def test_flags_stand_above_the_script(tmp_path: Path) -> None:
         ("-n 3 --mem-per-cpu=500", {"cores": 3000, "memory": 1500 << 20}),
         ("--gres=gpu:a100:2 -c 8", {"cores": 8000, "gpus": 2000}),
         ("--gres=gpu", {"cores": 1000, "gpus": 1000}),
+        ("--gres=gpu:0", {"cores": 1000}),
+        ("--gres=none -G 0", {"cores": 1000}),
         (
             "-G 2 --cpus-per-gpu=4 --mem-per-gpu=1G",
             {"cores": 8000, "gpus": 2000, "memory": 2 * GIB},

@@ -43,14 +43,19 @@ def count(text: str) -> int:
     return int(text)
 
 
+def amount(text: str) -> int:
+    """Also none."""
+    return 0 if text.isascii() and text.isdigit() and not int(text) else count(text)
+
+
 def nodes(text: str) -> int:
     """The least of `2`, or of `1-4`."""
     return count(text.partition("-")[0])
 
 
 def gpus(text: str) -> int:
-    """`2`, `a100:2`, `a100:1,v100:1`."""
-    return sum(count(part.rpartition(":")[2]) for part in text.split(","))
+    """`2`, `a100:2`, `a100:1,v100:1`, `0`."""
+    return sum(amount(part.rpartition(":")[2]) for part in text.split(","))
 
 
 def gres(text: str) -> tuple[int, list[str]]:
@@ -59,7 +64,7 @@ def gres(text: str) -> tuple[int, list[str]]:
     for part in text.split(","):
         name, *words = part.removeprefix("gres:").removeprefix("gres/").split(":")
         if name == "gpu":
-            found += count(words[-1]) if words and words[-1].isdigit() else 1
-        else:
+            found += amount(words[-1]) if words and words[-1].isdigit() else 1
+        elif name != "none":
             others.append(part)
     return found, others

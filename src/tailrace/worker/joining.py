@@ -82,7 +82,13 @@ def _is_here(host: str) -> bool:
 
 
 def read(path: str) -> str:
-    """The first line of a file that is nobody else's."""
+    """The first line of a file that is nobody else's. What is no path is not shown: it may be the
+    text itself, on a command line."""
+    if "://" in path:
+        raise BadJoin(
+            "a file is named here, and what is given is the join text itself, which anybody can "
+            f"read there; put it in a file for you alone, or in {JOIN}"
+        )
     try:
         if os.stat(path).st_mode & 0o077:
             raise BadJoin(f"{path} can be read by others; run: chmod 600 {path}")
