@@ -46,9 +46,10 @@ def command(
     """Add tasks to a bag: more values, commands or numbers, or its bag file as it is now.
 
     BAG is a number or a name. Its tasks keep their numbers and results, the new ones come behind
-    them. A task that the bag has already, by its values, is left out. With --set the other
-    parameters have all the values they have. A server that runs takes them up at once, also when
-    the bag was finished; otherwise `tailrace resume` does.
+    them. A task that the bag has already, by its values, is left out; of equal ones that it has
+    not, each is added, as `run` does each. With --set the other parameters have all the values they
+    have. A server that runs takes them up at once, also when the bag was finished; otherwise
+    `tailrace resume` does.
     """
     from tailrace.cli.bags.adding import addition
 
