@@ -50,6 +50,12 @@ def test_a_server_elsewhere_makes_the_calls(
         values = [tailrace.records(3, unpickle=insist)[1]["value"] for insist in (None, True)]
         assert values == [0.5, 0.5]
         assert _unpickled_when_read(tmp_path) == [False, True]
+        bags = [tailrace.records(n, server=ada.url) for n in (1, 2, 3)]
+        assert [one["value"] for one in bags[0][:14]] == [*(x / 2 for x in range(13)), None]
+        assert bags[0][13]["outcome"] == "task_failed" and len(bags[0]) == 300
+        assert [one["value"] for one in bags[2]] == [0.0, 0.5, 1.0, 1.5, 2.0]
+        with pytest.raises(BadInput, match="a folder and a server"):
+            tailrace.records(3, tmp_path, server=ada.url)
         monkeypatch.setenv("TAILRACE_TOKEN", "wrong")
         with pytest.raises(BadInput, match="does not know your token"):
             tailrace.Executor(server=ada.url).submit(half, 1)

@@ -14,15 +14,22 @@ from tailrace.report.failures import FailureGroup
 from tailrace.report.record import Result, Which
 from tailrace.scheduler.events import Change
 from tailrace.server.records.observing import Observed
-from tailrace.server.records.reader import About, Details, Failed, HostTold, TaskFacts
+from tailrace.server.records.reader import About, Details, Failed, HostTold, Report, TaskFacts
 from tailrace.server.records.reading import BagFacts, FeedItem
 from tailrace.server.tables.lock import Owner
+from tailrace.server.web.answering import Answered
 from tailrace.server.web.pages import ResultTold
 
 if TYPE_CHECKING:
     from tailrace.bag.additions import Addition
     from tailrace.server.enlarging import Enlarged
     from tailrace.server.policysetting import PolicyChange, PolicyTold, PolicyTrial
+
+
+class Me(msgspec.Struct, frozen=True):
+    """Whom the server takes us for."""
+
+    name: str
 
 
 class Remote:
@@ -86,6 +93,24 @@ class Remote:
         page: list[ResultTold] = self._asked.get(f"bags/{number}/results?{which}", list[ResultTold])
         self._why |= {(number, told.result.task): told.why for told in page if told.why}
         return [told.result for told in page]
+
+    def reports(self, number: int, tasks: list[int]) -> Iterator[Report]:
+        """As its feed told them. Of a task that was done once more the newest is told each time."""
+        told, wanted = Answered(0), set(tasks)
+        while wanted:
+            since = f"after={told.after}&skip={told.skip}&wait=0"
+            before = told
+            told = self._asked.get(f"bags/{number}/answers?{since}", Answered)
+            for answer in told.answers:
+                if answer.task in wanted:
+                    wanted.discard(answer.task)
+                    yield answer.task, bytes(answer.report)
+            if (told.after, told.skip) == (before.after, before.skip):
+                return
+
+    def me(self) -> str:
+        me: Me = self._asked.get("me", Me)
+        return me.name
 
     def why(self, number: int, result: Result) -> str:
         return self._why.get((number, result.task), "")

@@ -6,7 +6,7 @@ whose routes answer by a `StoreReader` again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -44,6 +44,10 @@ class Details(msgspec.Struct, frozen=True):
     spent: dict[str, int]
     unpublished: list[int]  # tasks whose outputs are not at their targets yet
     in_the_way: list[str] = []  # what keeps them from there, as far as a server has tried
+    calls: bool = False  # its tasks are calls of a function
+
+
+Report = tuple[int, bytes]  # of a task
 
 
 class Failed(msgspec.Struct, frozen=True):
@@ -119,6 +123,12 @@ class Reader(Protocol):
 
     def last_results(self, number: int, most: int, which: Which = Which.ALL) -> list[Result]: ...
 
+    def reports(self, number: int, tasks: list[int]) -> Iterator[Report]:
+        """Of those that have a result, what the worker told of it; in any order."""
+
+    def me(self) -> str:
+        """The owner of the caller's own bags; '': whoever owns the folder."""
+
     def why(self, number: int, result: Result) -> str:
         """What the worker noted; of a task that failed, else the last line of its stderr."""
 
@@ -168,12 +178,14 @@ class StoreReader:
 
     def details(self, number: int) -> Details:
         terms = reading.bag_row(self.link, number).terms
+        spec = reading.content(self.link, number).spec
         return Details(
-            reading.content(self.link, number).spec.folder,
+            spec.folder,
             strategies.unusual(terms),
             terms.budget,
             bills.spent(self.link, number, self.now_us),
             reading.unpublished(self.link, number),
+            calls=spec.function is not None,
         )
 
     def observed(self, number: int) -> Observed:
@@ -208,6 +220,13 @@ class StoreReader:
 
     def last_results(self, number: int, most: int, which: Which = Which.ALL) -> list[Result]:
         return reading.last_results(self.link, number, most, which)
+
+    def reports(self, number: int, tasks: list[int]) -> Iterator[Report]:
+        for index, _, body in reading.reports(self.link, number, tasks):
+            yield index, body or b"{}"
+
+    def me(self) -> str:
+        return ""
 
     def why(self, number: int, result: Result) -> str:
         """What the worker noted; of a task that failed, else the last line of its stderr."""
