@@ -15,16 +15,13 @@ from msgspec.structs import replace
 
 from benchmarks.bench import Bench, tailrace
 from benchmarks.figure import Bar, Figure, alternating, at_least, below, ratios
+from benchmarks.inquiries import inquiry
 from benchmarks.ntdmr_simpy import Asked, makespan
-from tailrace.knowledge.inquiry import Inquiry, Left, Out, Seen
-from tailrace.knowledge.sendings import Fate
 from tailrace.planning import estimate, grids
 from tailrace.planning.answering import answer
 from tailrace.planning.frontier import frontier
 from tailrace.planning.setting import Hosts, Setting
 from tailrace.planning.strategy import Strategy
-from tailrace.pools.terms import Billing, Pays
-from tailrace.quantities import price
 
 T_UR, MR_MAX, REPETITIONS = 2066.0, 0.1, 10
 SIMPY_RUNS = 40  # of the recommended strategy, to know what one takes there
@@ -134,30 +131,10 @@ def _tell_answers(bench: Bench) -> None:
     """As a server has them computed, on all cores; there is a reliable host for ten others."""
     estimate.warm_up()
     for hosts, most_s in ANSWERS.items():
-        asked = _inquiry(hosts)
+        asked = inquiry(hosts)
         lasts = [_lasts(lambda asked=asked: answer(asked)) for _ in range(bench.repetitions)]
         what = f"a plan for {hosts - 1:,} tasks under way on {hosts:,} hosts"
         _figure(bench, what, "s", lasts, below(most_s))
-
-
-def _inquiry(hosts: int) -> Inquiry:
-    """Of 2,000 attempts of 10 to 20 s that were seen, four in five came back; those under way were
-    sent 5 s ago."""
-    drawn, second = np.random.default_rng(1), 1_000_000
-    ends = [
-        (took, Fate.RETURNED) if chance < 0.8 else (60.0, Fate.EXPIRED)
-        for took, chance in zip(drawn.uniform(10, 20, 2000), drawn.random(2000), strict=True)
-    ]
-    return Inquiry(
-        1, 170 * second, 170 * second, "product", 3,
-        (Left(0, False),) * (hosts - 1),
-        tuple(Out(task, False, 5 * second, 55 * second) for task in range(hosts - 1)),
-        hosts, hosts // 10,
-        tuple(Seen(n * second // 20, round(s * second), fate) for n, (s, fate) in enumerate(ends)),
-        turnaround_us=15 * second, patience_us=60 * second, cancel=False,
-        cheap=Billing.at(price("0.01 USD/h"), second, pays=Pays.RETURNED),
-        dear=Billing.at(price("0.34 USD/h"), second, pays=Pays.RETURNED),
-    )  # fmt: skip
 
 
 def _lasts(work: object) -> float:

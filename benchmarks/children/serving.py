@@ -2,7 +2,8 @@
 
 Prints a line of JSON when it listens, and one in answer to each line of stdin:
 `sweep COUNT`, `commands FILE` (a bag is submitted), `policies COUNT BAGS` (so many bags of so many
-tasks, each with GridBot's five policies), `facts`. It ends with its stdin.
+tasks, each with GridBot's five policies), `plan HOSTS` (a plan is computed as for a bag in its tail
+on so many hosts; answered when it is there), `facts`. It ends with its stdin.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.inquiries import inquiry
 from tailrace.bag.bag import Bag
 from tailrace.bag.bagfile import load_bag_file, load_commands_file
 from tailrace.pools.terms import Pool
-from tailrace.scheduler.events import BagSubmitted
+from tailrace.scheduler.decisions import Replan
+from tailrace.scheduler.events import AnyEvent, BagSubmitted, PlanReady
 from tailrace.server.batch import Batch, NewBag
+from tailrace.server.planner import Planner
 from tailrace.server.web.app import App
 from tailrace.server.web.http import http_server, listen
 from tailrace.server.world import World
@@ -79,9 +83,21 @@ class Serving:
             await self._submit(self._read(POLICIES, count), int(bags or 1))
         elif word == "commands":
             await self._submit(load_commands_file(rest, self._folder))
+        elif word == "plan":
+            await self._plan(int(rest))
         unsent = sum(bag.unsent for bag in self._world.state.bags.values())
         done = sum(bag.done.count for bag in self._world.state.bags.values())
         return {"commits": self._commits, "unsent": unsent, "done": done}
+
+    async def _plan(self, hosts: int) -> None:
+        """Another process computes, and the answer comes back as that of any bag does."""
+        answered: asyncio.Future[AnyEvent] = asyncio.get_running_loop().create_future()
+        planner = Planner(self._folder, answered.set_result)
+        planner.ask(Replan(1, inquiry(hosts)))
+        ready = await answered
+        if not isinstance(ready, PlanReady) or ready.plan is None:
+            raise SystemExit(f"no plan was made: {ready}")
+        await self._world.tell(ready)
 
     def _read(self, text: str, count: str) -> Bag:
         file = self._folder / "bag.toml"
