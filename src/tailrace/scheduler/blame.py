@@ -20,6 +20,7 @@ MOST_UNABLE = 5
 EXCLUDE_US = 60_000_000
 MOST_DOUBLINGS = 10
 MOST_TOLD = 200
+OF_HOSTS = (Outcome.LOST, Outcome.EXPIRED)
 EVERY = 16  # results of a host, its record is stored: it must not weigh on all others
 
 
@@ -157,10 +158,17 @@ def again_or_settle(
     fate = exhausted(bag, trouble)
     if fate is None:
         dispatch.requeue(state, bag, event.index, trouble, _told(event, trouble), avoid)
-    elif dispatch.under_way(bag, event.index):
+    elif dispatch.may_succeed(bag, event.index) or _sent_surely(state, bag, event.index, fate):
         dispatch.remember(state, bag, event.index, trouble)
     else:
         dispatch.settle(state, bag, event.index, event.attempt, fate)
+
+
+def _sent_surely(state: State, bag: Bag, index: int, fate: Outcome) -> bool:
+    """It may have been the fault of the hosts alone."""
+    if fate not in OF_HOSTS or bag.replication is None:
+        return False
+    return bag.replication.tries_surely(state, bag, index)
 
 
 def exhausted(bag: Bag, trouble: Trouble) -> Outcome | None:

@@ -12,6 +12,7 @@ from tailrace.scheduler import (
     kin,
     looking,
     money,
+    patience,
     policies,
     records,
     shares,
@@ -210,7 +211,7 @@ def _new_attempt(
     ahead = admission.goes_ahead(bag, host) if host.live else False
     timeout_us = bag.terms.timeout_us if bag.rules is None else policies.timeout_us(bag)
     if replication is not None and replication.sets_timeout:
-        timeout_us = replication.timeout_us(state, bag, host)
+        timeout_us = patience.at_least(bag, index, replication.timeout_us(state, bag, host))
     if timeout_us is not None and timeout_us < host.min_timeout_us:
         timeout_us = host.min_timeout_us
     attempt = Attempt(number, bag.id, index, host.id, state.now, needs, ahead, timeout_us)
@@ -288,6 +289,14 @@ def drop(state: State, attempt: Attempt, booked: Outcome, why: str) -> None:
 def under_way(bag: Bag, index: int) -> bool:
     """Is there an attempt whose end must be awaited before another is sent?"""
     return any(not attempt.expired for attempt in bag.live.get(index, ()))
+
+
+def may_succeed(bag: Bag, index: int) -> bool:
+    """Or one whose time-out has passed, but was only a guess: as long as it runs, its result may
+    come. What is given up, or comes too late to count, is being dropped."""
+    if not bag.guesses:
+        return under_way(bag, index)
+    return any(one.dropping is None or not one.expired for one in bag.live.get(index, ()))
 
 
 def settle(state: State, bag: Bag, index: int, attempt: int, outcome: Outcome) -> None:

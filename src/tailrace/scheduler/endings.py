@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from tailrace.bag.outcome import Outcome
 from tailrace.policy.attributes import MOST_REPLICAS
 from tailrace.pools.terms import Late
-from tailrace.scheduler import blame, brakes, dispatch, facts, leases, money, records
+from tailrace.scheduler import blame, brakes, dispatch, facts, leases, money, patience, records
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Close
 from tailrace.scheduler.events import Ended
@@ -109,6 +109,8 @@ def _fall_short(state: State, bag: Bag, attempt: Attempt, event: Ended) -> None:
     if event.outcome is CANCELLED and attempt.dropping:
         _as_if_never_sent(state, bag, event.index, trouble, "its bag was cancelled")
     elif attempt.expired and event.outcome not in OF_THE_TASK:
+        if event.outcome is Outcome.EXPIRED and event.measured.run_us:
+            patience.lengthen(state, bag, attempt, trouble)
         blame.again_or_settle(state, bag, event, trouble)  # its time-out has been booked
     elif event.outcome is CANCELLED:
         told = event.measured.text or "not started"
@@ -148,8 +150,9 @@ def _as_if_never_sent(state: State, bag: Bag, index: int, trouble: Trouble, why:
 
 
 def timed_out(state: State, number: int) -> None:
-    """Provisional while its session lives: another is sent beside it, and the first result counts.
-    Where two at once would do harm, this one is ended first."""
+    """Provisional while its session lives: another is sent beside it, and the first result counts;
+    the last allowed is ended, unless its time was only a guess. Where two at once would do harm,
+    this one is ended first."""
     attempt = state.attempts.get(number)
     if attempt is None or attempt.dropping is not None or attempt.expired:
         return
@@ -168,13 +171,15 @@ def _expire(state: State, bag: Bag, attempt: Attempt) -> None:
     trouble.expired = (*trouble.expired, attempt.attempt)
     trouble.book(Outcome.EXPIRED)
     last = blame.exhausted(bag, trouble) is not None
-    if last or not late_counts(state, state.hosts[attempt.host]):
+    if (last and not bag.guesses) or not late_counts(state, state.hosts[attempt.host]):
         told = "its time-out passed" + (", the last allowed" if last else "")
         dispatch.drop(state, attempt, Outcome.EXPIRED, told)
     if bag.rules is not None:
         _make_room(state, bag, attempt.index)
     if last:
         dispatch.remember(state, bag, attempt.index, trouble)
+        if bag.replication is not None:
+            bag.replication.tries_surely(state, bag, attempt.index)
     else:
         why = f"expired on {attempt.host}"
         dispatch.requeue(state, bag, attempt.index, trouble, why, (attempt.host,))

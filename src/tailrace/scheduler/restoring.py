@@ -8,6 +8,7 @@ from tailrace.scheduler import (
     blame,
     dispatch,
     doubts,
+    endings,
     fleet,
     leases,
     money,
@@ -93,9 +94,14 @@ def _adopt(state: State, row: AttemptRow) -> None:
     loses = row.index in bag.done and (bag.terms.last or not bag.keeps_losers)
     if loses or bag.phase is BagPhase.CANCELLED:
         attempt.dropping = Outcome.CANCELLED  # asked for before, and asked again
-    elif attempt.expired and trouble is not None and blame.exhausted(bag, trouble):
+    elif attempt.expired and trouble is not None and _has_had_its_time(bag, trouble):
         attempt.dropping = Outcome.EXPIRED
     dispatch.believe(state, bag, host, attempt)
+
+
+def _has_had_its_time(bag: Bag, trouble: Trouble) -> bool:
+    """The last that its owner allowed. Where time-outs are guesses it may run on."""
+    return not bag.guesses and blame.exhausted(bag, trouble) is not None
 
 
 def _take_up(state: State, bag: Bag) -> None:
@@ -121,6 +127,9 @@ def _may_go_on(bag: Bag, index: int, trouble: Trouble) -> bool:
 def watch_again(state: State) -> None:
     """Set the timers; only when `Restarted` has told of the pools and the grace."""
     for attempt in state.attempts.values():
+        late = attempt.expired and not endings.late_counts(state, state.hosts[attempt.host])
+        if late and attempt.dropping is None:
+            attempt.dropping = Outcome.EXPIRED  # asked for before, and asked again
         if attempt.timeout_us is not None:
             due = max(attempt.sent_us + attempt.timeout_us, state.grace_until_us)
             state.timers.set(due, Alarm.TIMEOUT, attempt.attempt)

@@ -64,6 +64,7 @@ class TaskRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     at_once: bool = False  # sent only where it begins at once
     tail: int = 0  # attempts on unreliable pools since the tail began
     dear: bool = False  # it had one on a reliable pool since then
+    longer_us: int = 0  # it takes more: it ran so long, and was given up only for that
 
 
 class AttemptRow(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

@@ -40,8 +40,8 @@ class Trouble:
     """The history of a task that did not succeed at once."""
 
     __slots__ = (
-        "at_once", "avoid", "counts", "dear", "expired", "limits", "needs", "sent", "tail",
-        "unsettled", "why",
+        "at_once", "avoid", "counts", "dear", "expired", "limits", "longer_us", "needs", "sent",
+        "tail", "unsettled", "why",
     )  # fmt: skip
 
     def __init__(self, sent: int = 0) -> None:
@@ -56,6 +56,7 @@ class Trouble:
         self.at_once = False
         self.tail = 0
         self.dear = False
+        self.longer_us = 0
 
     @classmethod
     def of(cls, row: TaskRow) -> Trouble:
@@ -63,16 +64,21 @@ class Trouble:
         trouble.counts, trouble.unsettled = dict(row.counts), list(row.unsettled)
         trouble.limits, trouble.needs, trouble.why = row.limits, row.needs, row.why
         trouble.avoid, trouble.expired, trouble.at_once = row.avoid, row.expired, row.at_once
-        trouble.tail, trouble.dear = row.tail, row.dear
+        trouble.tail, trouble.dear, trouble.longer_us = row.tail, row.dear, row.longer_us
         return trouble
 
     def row(self, bag: int, index: int) -> TaskRow:
         return TaskRow(bag, index, self.sent, dict(self.counts), tuple(self.unsettled), self.limits,
                        self.needs, self.why, self.avoid, self.expired, self.at_once, self.tail,
-                       self.dear)  # fmt: skip
+                       self.dear, self.longer_us)  # fmt: skip
 
     def book(self, outcome: Outcome, times: int = 1) -> None:
         self.counts[outcome] = self.counts.get(outcome, 0) + times
+
+    def unbook(self, outcome: Outcome) -> None:
+        self.counts[outcome] -= 1
+        if not self.counts[outcome]:
+            del self.counts[outcome]
 
     def failed_on(self) -> tuple[str, ...]:
         """The hosts where it failed, as long as the blame is open."""
@@ -235,6 +241,11 @@ class Bag:
         if self.terms.losers_run_on:
             return True
         return self.replication is not None and self.replication.keeps_losers
+
+    @property
+    def guesses(self) -> bool:
+        """Time-outs are not its owner's, but what its strategy takes to be enough."""
+        return self.replication is not None and self.replication.sets_timeout
 
     @property
     def runs(self) -> bool:

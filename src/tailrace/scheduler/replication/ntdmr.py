@@ -21,7 +21,17 @@ from itertools import islice
 
 from tailrace.bag.outcome import Outcome
 from tailrace.pools.terms import Pool
-from tailrace.scheduler import admission, dispatch, fleet, looking, others, policies, wanting
+from tailrace.scheduler import (
+    admission,
+    blame,
+    dispatch,
+    fleet,
+    looking,
+    others,
+    patience,
+    policies,
+    wanting,
+)
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.deriving import mypyc_attr
@@ -89,6 +99,14 @@ class NTDMr(Replication):
             return self._slack * max(PATIENCE * mean if mean else usual, least)
         return usual if bag.tail_us is None else self._d_us
 
+    def lengthens(self, bag: Bag, index: int) -> bool:
+        """D is given, and who outlasts it goes on to a reliable host. But not one that had all its
+        N, and has nobody else."""
+        if bag.tail_us is None:
+            return not self._patience_us
+        trouble = bag.troubles.get(index)
+        return trouble is not None and 0 <= self._n <= trouble.tail
+
     def _usual_us(self) -> int:
         """Before the tail, on hosts that fail."""
         return self._patience_us or PATIENCE * (self._mean_us(False) or self._assumed_us)
@@ -154,7 +172,7 @@ class NTDMr(Replication):
         trouble.tail += not dear
         trouble.dear = trouble.dear or dear
         dispatch.remember(state, bag, index, trouble)
-        self._look_again_at(state, bag, state.now + self._t_us, index)
+        self._look_again_at(state, bag, state.now + self._again_after_us(bag, index), index)
 
     def over(self, state: State, bag: Bag, attempt: Attempt, succeeded: bool) -> None:
         dear = state.hosts[attempt.host].reliable
@@ -187,6 +205,20 @@ class NTDMr(Replication):
         looking.look_now(state, bag)  # it may go to where it has just ended
         return True
 
+    def tries_surely(self, state: State, bag: Bag, index: int) -> bool:
+        if bag.tail_us is None or index in bag.done or not self._has_dear(state, bag):
+            return False
+        trouble = bag.troubles.get(index)
+        if self._queued.get(index) is not True:
+            if trouble is not None and trouble.dear:
+                return False
+            self._unqueue(index)
+            self._put(state, bag, index, dear=True)
+        return True
+
+    def _has_dear(self, state: State, bag: Bag) -> bool:
+        return self._n >= 0 and self._most_dear > 0 and others.has_reliable_pool(state, bag)
+
     def rang(self, state: State, bag: Bag) -> None:
         while self._due and self._due[0][0] <= state.now:
             _, index = heapq.heappop(self._due)
@@ -201,7 +233,13 @@ class NTDMr(Replication):
 
     def _is_due(self, state: State, bag: Bag, index: int) -> bool:
         """Where one had failed before T had passed, it was sent again, and is due again later."""
-        return all(one.sent_us + self._t_us <= state.now for one in bag.live.get(index, ()))
+        after_us = self._again_after_us(bag, index)
+        return all(one.sent_us + after_us <= state.now for one in bag.live.get(index, ()))
+
+    def _again_after_us(self, bag: Bag, index: int) -> int:
+        """T; of a task that takes longer than D, by as much longer as its time-out."""
+        timeout_us = patience.at_least(bag, index, self._d_us) or self._d_us
+        return self._t_us * timeout_us // self._d_us
 
     def resumed(self, state: State, bag: Bag) -> None:
         """What rang while it was paused was not heard; and one that had ended is not restored."""
@@ -270,7 +308,8 @@ class NTDMr(Replication):
         for index, attempts in bag.live.items():
             if index not in bag.done:
                 last = max(attempt.sent_us for attempt in attempts)
-                self._look_again_at(state, bag, max(last + self._t_us, state.now), index)
+                due_us = last + self._again_after_us(bag, index)
+                self._look_again_at(state, bag, max(due_us, state.now), index)
 
     def _look_again_at(self, state: State, bag: Bag, when_us: int, index: int) -> None:
         if not self._due or when_us < self._due[0][0]:
@@ -280,6 +319,8 @@ class NTDMr(Replication):
     def _want(self, state: State, bag: Bag, index: int) -> bool:
         trouble = bag.troubles.get(index)
         sent, dear = (trouble.tail, trouble.dear) if trouble else (0, False)
+        if trouble is not None and blame.exhausted(bag, trouble) is not None:
+            return self.tries_surely(state, bag, index)
         if self._n < 0 or sent < self._n or not _may_be_reliable(state, bag):
             self._put(state, bag, index, dear=False)
         elif not dear:

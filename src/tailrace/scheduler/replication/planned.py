@@ -13,7 +13,7 @@ from collections import deque
 from tailrace.bag.outcome import Outcome
 from tailrace.knowledge.inquiry import Inquiry, Left, Machine, Out, Plan, Seen, paid_in
 from tailrace.pools.terms import Late, Pool
-from tailrace.scheduler import dispatch, fleet, leases, looking, money
+from tailrace.scheduler import dispatch, fleet, leases, looking, money, others
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember, Replan
 from tailrace.scheduler.deriving import mypyc_attr
@@ -51,6 +51,20 @@ class Planned(NTDMr):
         self._asked = 0  # the inquiry that is not answered yet
         self._inquiries = 0
         self._results = 0
+
+    def lengthens(self, bag: Bag, index: int) -> bool:
+        """D is found from what was seen, and never given."""
+        return bag.tail_us is not None or super().lengthens(bag, index)
+
+    def tries_surely(self, state: State, bag: Bag, index: int) -> bool:
+        """Also where the plan has no reliable hosts: it did not know of this."""
+        found = super().tries_surely(state, bag, index)
+        most = self._dear_hosts(state, bag, self._sides(state, bag)[1])
+        self._most_dear = max(self._most_dear, min(self._dear_out + self._dear_queued, most))
+        return found
+
+    def _has_dear(self, state: State, bag: Bag) -> bool:
+        return others.has_reliable_pool(state, bag)
 
     def ended(self, state: State, bag: Bag, attempt: Attempt, outcome: Outcome) -> None:
         reliable = state.hosts[attempt.host].reliable
@@ -127,7 +141,8 @@ class Planned(NTDMr):
         for index, attempts in bag.live.items():
             if index not in bag.done and index not in self._queued:
                 last_us = max(attempt.sent_us for attempt in attempts)
-                self._look_again_at(state, bag, max(last_us + self._t_us, state.now), index)
+                due_us = last_us + self._again_after_us(bag, index)
+                self._look_again_at(state, bag, max(due_us, state.now), index)
         fleet.lacks(state, bag)
         looking.look_now(state, bag)
 

@@ -35,6 +35,10 @@ class Replication:
         """Where it sets them."""
         return bag.terms.timeout_us
 
+    def lengthens(self, bag: Bag, index: int) -> bool:
+        """Was the time-out of this task a guess, which is mended where it proves too short?"""
+        return False
+
     def sent(self, state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         """An attempt is out."""
 
@@ -49,6 +53,11 @@ class Replication:
 
     def sends_again(self, state: State, bag: Bag, index: int, trouble: Trouble) -> bool:
         """Is it for the strategy to send this task again, which has no attempt under way?"""
+        return False
+
+    def tries_surely(self, state: State, bag: Bag, index: int) -> bool:
+        """More was lost of this task, or expired, than its owner forgives. Is it sent once more,
+        where it should not fail, before it is given up?"""
         return False
 
     def waits(self, index: int) -> bool:

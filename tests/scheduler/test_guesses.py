@@ -1,0 +1,147 @@
+"""Time-outs that a strategy guesses: what becomes of a task that takes longer than the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.scheduler.stage import SECOND, Stage, assigned, dropped
+
+from tailrace.bag.outcome import Outcome
+from tailrace.bag.terms import Retries, Strategy
+from tailrace.knowledge.inquiry import Forecast, Plan
+from tailrace.pools.terms import Late, Pool
+from tailrace.scheduler.decisions import Assign
+from tailrace.scheduler.events import PlanReady
+
+ACCEPTING = Pool("cheap", max=0, reliable=False)
+IGNORING = Pool("cheap", max=0, reliable=False, late_results=Late.IGNORE)
+DEAR = Pool("dear", max=0)
+TURNAROUND_S, GUESS_S = 25.0, 100
+
+
+def before_the_tail(pool: Pool, expired: int, **options: Any) -> tuple[Stage, Assign]:
+    """A task is out, of many; it will take as long as it takes."""
+    stage = Stage(pool, DEAR)
+    stage.submit(
+        20, trial_us=0, retries=Retries(expired=expired),
+        replication=Strategy("ntdmr", {"turnaround_s": TURNAROUND_S, **options}),
+    )  # fmt: skip
+    stage.hosts("h0", "h1", "h2", pool="cheap")
+    (one,) = stage.offer("h0")
+    assert one.timeout_us == GUESS_S * SECOND
+    return stage, one
+
+
+def given_up(stage: Stage, one: Assign, ran_s: float) -> None:
+    """Its time-out passes, and its host ends it."""
+    assert one.timeout_us is not None
+    assert one.attempt in dropped(stage.wait(one.timeout_us / SECOND))
+    stage.end(one, Outcome.CANCELLED, run_us=int(ran_s * SECOND))
+
+
+def test_a_task_is_not_given_up_while_an_attempt_of_it_runs_whose_result_would_count() -> None:
+    stage, first = before_the_tail(ACCEPTING, expired=1)
+    stage.wait(GUESS_S)
+    (second,) = stage.offer("h1")
+    assert second.index == first.index
+    assert dropped(stage.wait(GUESS_S)) == []
+    stage.end(second, Outcome.LOST)
+    assert stage.result(1, first.index) is None
+    stage.succeed(first)
+    assert stage.result(1, first.index) is Outcome.SUCCEEDED
+
+
+def test_so_it_is_after_a_restart() -> None:
+    stage, first = before_the_tail(ACCEPTING, expired=1)
+    stage.wait(GUESS_S)
+    (second,) = stage.offer("h1")
+    stage.wait(GUESS_S)
+    stage.restart()
+    stage.back("h0", "h1", "h2")
+    stage.end(second, Outcome.LOST)
+    assert stage.result(1, first.index) is None
+    stage.end(first, Outcome.LOST)
+    assert stage.result(1, first.index) is Outcome.EXPIRED, "nothing of it runs any more"
+
+
+def test_where_late_results_are_ignored_the_next_has_twice_the_time_and_costs_no_retry() -> None:
+    stage, one = before_the_tail(IGNORING, expired=0)
+    for doubled in range(1, 5):
+        given_up(stage, one, ran_s=1)
+        (again,) = stage.offer("h1")
+        assert (again.index, again.timeout_us) == (one.index, 2**doubled * GUESS_S * SECOND)
+        one = again
+    stage.restart()
+    stage.back("h0", "h1", "h2")
+    given_up(stage, one, ran_s=1)
+    (again,) = stage.offer("h1")
+    assert again.timeout_us == 32 * GUESS_S * SECOND
+    stage.succeed(again)
+    assert stage.result(1, one.index) is Outcome.SUCCEEDED
+
+
+def test_a_task_that_never_ends_is_given_up_in_the_end() -> None:
+    stage, one = before_the_tail(IGNORING, expired=0)
+    for _ in range(20):
+        given_up(stage, one, ran_s=1)
+        (one,) = stage.offer("h1")
+        if one.index:
+            break
+    assert stage.result(1, 0) is Outcome.EXPIRED
+
+
+def test_an_attempt_that_never_ran_says_nothing_of_how_long_its_task_takes() -> None:
+    stage, one = before_the_tail(IGNORING, expired=0)
+    given_up(stage, one, ran_s=0)
+    assert stage.result(1, one.index) is Outcome.EXPIRED
+
+
+def test_a_time_that_was_given_is_not_lengthened() -> None:
+    stage, one = before_the_tail(IGNORING, expired=0, patience_s=float(GUESS_S))
+    given_up(stage, one, ran_s=1)
+    assert stage.result(1, one.index) is Outcome.EXPIRED
+
+
+# planned
+
+
+def planned_tail(pool: Pool, *dear: str, expired: int = 3) -> tuple[Stage, Assign]:
+    """One task is left, three unreliable hosts, and a plan without end on those alone."""
+    stage = Stage(pool, DEAR)
+    stage.submit(3, trial_us=0, replication=Strategy("planned", {"every_s": 1e9}),
+                 retries=Retries(expired=expired))  # fmt: skip
+    stage.hosts("h0", "h1", "h2", pool="cheap")
+    sent = [one for name in ("h0", "h1", "h2") for one in stage.offer(name)]
+    for name in dear:
+        stage.host(name, pool="dear")
+        stage.offer(name)
+    stage.succeed(sent[0])
+    nothing = Forecast(0, 0, 0)
+    stage.tell(PlanReady(1, 1, Plan(1, -1, 30 * SECOND, 30 * SECOND, 0.0, 0, 0, 2, nothing,
+                                    nothing, "USD", 1, 1)))  # fmt: skip
+    stage.succeed(sent[1])
+    return stage, sent[2]
+
+
+def test_a_plan_without_end_sends_a_task_no_more_often_than_its_retries_say() -> None:
+    stage, out = planned_tail(ACCEPTING)
+    stage.hosts(*(f"m{n}" for n in range(9)), pool="cheap")
+    for n in range(9):
+        stage.offer(f"m{n}")
+    for _ in range(500):
+        stage.wait(30)
+    sent = [one for one in assigned(stage.all) if one.index == out.index]
+    assert 4 <= len(sent) <= 6
+    assert stage.result(1, out.index) is None, "they run, and their results would count"
+
+
+def test_what_expired_more_often_than_is_forgiven_goes_to_a_reliable_host_once() -> None:
+    """Though the plan has none: it was made before that."""
+    stage, out = planned_tail(IGNORING, "d0", expired=0)
+    stage.wait(20_000)
+    stage.end(out, Outcome.CANCELLED)
+    stage.wait(30)
+    (surely,) = [one for one in assigned(stage.all) if one.host == "d0"]
+    assert surely.index == out.index
+    stage.succeed(surely)
+    assert stage.phase(1) == "finished" and stage.result(1, out.index) is Outcome.SUCCEEDED
