@@ -104,7 +104,7 @@ class Tables:
             if self.bags[row.bag].terms.replication is not None:
                 outcome = self.outcomes[number]
                 found.append(PastRow(row.bag, row.host, row.sent_us, ended_us, row.timeout_us,
-                                     outcome))  # fmt: skip
+                                     outcome, row.index))  # fmt: skip
         return found
 
     def _bits(self, bag: int, *, failed: bool) -> bytes:

@@ -9,8 +9,9 @@ from tests.scheduler.stage import SECOND, Stage, assigned, dropped
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.terms import Retries, Strategy
 from tailrace.knowledge.inquiry import Forecast, Plan
+from tailrace.knowledge.sendings import Fate
 from tailrace.pools.terms import Late, Pool
-from tailrace.scheduler.decisions import Assign
+from tailrace.scheduler.decisions import Assign, Replan
 from tailrace.scheduler.events import PlanReady
 
 ACCEPTING = Pool("cheap", max=0, reliable=False)
@@ -145,3 +146,32 @@ def test_what_expired_more_often_than_is_forgiven_goes_to_a_reliable_host_once()
     assert surely.index == out.index
     stage.succeed(surely)
     assert stage.phase(1) == "finished" and stage.result(1, out.index) is Outcome.SUCCEEDED
+
+
+def seen_after(*, fails: int) -> list[tuple[int, int]]:
+    """What a plan is asked with, when one task was lost so often: fate and time of each."""
+    stage = Stage(IGNORING, DEAR)
+    stage.submit(6, trial_us=0, replication=Strategy("planned", {"turnaround_s": TURNAROUND_S}),
+                 retries=Retries(lost=9999))  # fmt: skip
+    stage.hosts("h0", "h1", pool="cheap")
+    (one,) = stage.offer("h0")
+    for n in range(fails):
+        stage.end(one, Outcome.LOST)
+        (one,) = stage.offer(("h1", "h0")[n % 2])
+        assert one.index == 0
+    given_up(stage, one, ran_s=1)
+    for _ in range(6):
+        for one in [*stage.offer("h0"), *stage.offer("h1")]:
+            stage.succeed(one)
+    (asked,) = [one.inquiry for one in stage.all if isinstance(one, Replan)]
+    return [(one.fate, one.took_us) for one in asked.seen]
+
+
+def test_one_task_does_not_push_out_what_is_known_of_the_others() -> None:
+    fates = [fate for fate, _ in seen_after(fails=3000)]
+    assert fates.count(Fate.RETURNED) >= 5
+    assert 1 <= fates.count(Fate.FAILED) <= 10
+
+
+def test_of_what_ran_until_its_time_out_a_plan_knows_only_that_it_takes_longer() -> None:
+    assert (Fate.OUT, GUESS_S * SECOND) in seen_after(fails=0)

@@ -24,6 +24,7 @@ class Attempt(msgspec.Struct, eq=False, gc=False):
     ahead: bool = False  # sent beyond what its host could run at once, to wait there
     timeout_us: int | None = None
     expired: bool = False  # another may be sent; a result of this one still counts
+    ran_us: int = 0  # as its host said, if it ended without a result
     dropping: Outcome | None = None  # how its end will be booked
     reached: Reached | None = None  # how far it is, if its task tells
     unreadable: str = ""  # why the last that it told is not understood

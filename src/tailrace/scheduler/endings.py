@@ -34,6 +34,7 @@ def ended(state: State, event: Ended) -> None:
         leases.emptied(state, host)
     if outcome is not SUCCEEDED or attempt.expired:
         outcome = _in_our_books(state, host, attempt, event)
+        attempt.ran_us = event.measured.run_us
         records.fell_short(state, host, attempt, outcome)
     if replication is not None:
         replication.ended(state, bag, attempt, outcome)

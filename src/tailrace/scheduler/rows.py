@@ -87,6 +87,8 @@ class PastRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     ended_us: int
     timeout_us: int | None
     outcome: Outcome
+    index: int = 0
+    ran_us: int | None = None  # as its host said, if it did
 
     @property
     def took_us(self) -> int:

@@ -24,6 +24,7 @@ from tailrace.scheduler.timers import Alarm
 
 PREFER = ("product", "makespan", "cost", "budget", "deadline")
 MOST_SEEN = 2000  # of the latest attempts; older ones tell less of what comes
+MOST_IN_VAIN = 10  # of those, of one task
 NOBODY = Pool("", max=0)  # who lends nothing
 GONE = (Outcome.LOST, Outcome.PREEMPTED, Outcome.HOST_FAILED)
 RETURNED, FAILED, EXPIRED, OUT = range(4)  # as `knowledge.sendings.Fate`
@@ -47,6 +48,7 @@ class Planned(NTDMr):
         self._prefer, self._most_mr = prefer, mr
         self._every_us = round(every_s * SECOND_US)
         self._seen: deque[Seen] = deque(maxlen=MOST_SEEN)
+        self._in_vain: dict[int, int] = {}  # of those, by task
         self._dear_us: deque[int] = deque(maxlen=MOST_SEEN)
         self._asked = 0  # the inquiry that is not answered yet
         self._inquiries = 0
@@ -81,11 +83,21 @@ class Planned(NTDMr):
 
     def _note(self, bag: Bag, one: PastRow, reliable: bool) -> None:
         if not reliable:
-            fate = _fate(one, self._usual_us())
-            self._seen.append(Seen(one.sent_us - bag.submitted_us, one.took_us, fate))
-            self._results += one.outcome is Outcome.SUCCEEDED
+            self._note_seen(bag, one)
         elif one.outcome is Outcome.SUCCEEDED:
             self._dear_us.append(one.took_us)
+
+    def _note_seen(self, bag: Bag, one: PastRow) -> None:
+        """What one task brings again and again tells little more of the hosts, and nothing of what
+        others take."""
+        fate = _fate(one, self._usual_us())
+        if fate == RETURNED:
+            self._results += 1
+        elif self._in_vain.get(one.index, 0) < MOST_IN_VAIN:
+            self._in_vain[one.index] = self._in_vain.get(one.index, 0) + 1
+        else:
+            return
+        self._seen.append(Seen(one.sent_us - bag.submitted_us, one.took_us, fate))
 
     # plans
 
@@ -192,10 +204,9 @@ class Planned(NTDMr):
         ]  # fmt: skip
 
     def _still_out(self, state: State, bag: Bag) -> list[Seen]:
-        """Those that expired are noted when they end."""
+        """Those that expired are noted when they end: until then their results may come."""
         return [
-            Seen(one.sent_us - bag.submitted_us, state.now - one.sent_us,
-                 EXPIRED if one.expired and (one.timeout_us or 0) >= self._usual_us() else OUT)
+            Seen(one.sent_us - bag.submitted_us, state.now - one.sent_us, OUT)
             for attempts in bag.live.values()
             for one in attempts
             if not state.hosts[one.host].reliable
@@ -217,14 +228,17 @@ def _past(state: State, attempt: Attempt, outcome: Outcome) -> PastRow:
     """How the tables have it: what was dropped in time would have ended otherwise."""
     booked = attempt.dropping or (Outcome.EXPIRED if attempt.expired else outcome)
     told = outcome if outcome is Outcome.SUCCEEDED else booked
-    return PastRow(attempt.bag, attempt.host, attempt.sent_us, state.now, attempt.timeout_us, told)
+    return PastRow(attempt.bag, attempt.host, attempt.sent_us, state.now, attempt.timeout_us, told,
+                   attempt.index, attempt.ran_us)  # fmt: skip
 
 
 def _fate(one: PastRow, usual_us: int) -> int:
-    """One given up sooner than before the tail might have returned; and what its task did wrong
-    says nothing of the host."""
+    """One given up sooner than before the tail might have returned, and so might one that ran until
+    then; and what its task did wrong says nothing of the host."""
     if one.outcome is Outcome.SUCCEEDED:
         return RETURNED
+    if one.expired and one.outcome not in GONE and one.ran_us:
+        return OUT
     if one.expired:
         return EXPIRED if (one.timeout_us or 0) >= usual_us else OUT
     return FAILED if one.outcome in GONE else OUT

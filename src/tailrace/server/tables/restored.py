@@ -75,7 +75,7 @@ def _past(link: Link, bag: int) -> list[PastRow]:
     """The newest that have ended. They are found by their numbers: by the tasks, all of a large bag
     would have to be looked at first."""
     rows = link.execute(
-        "SELECT bag, host, sent_us, ended_us, timeout_us, outcome FROM attempts"
+        "SELECT bag, host, sent_us, ended_us, timeout_us, outcome, idx, run_us FROM attempts"
         " WHERE +bag = ? AND ended_us IS NOT NULL ORDER BY attempt DESC LIMIT ?",
         (bag, MOST_PAST),
     )
