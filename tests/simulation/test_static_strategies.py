@@ -135,3 +135,23 @@ def test_with_a_budget_all_that_is_left_goes_to_reliable_ones_at_once(
 def test_what_is_no_amount_is_refused(said: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         scenario(f'{POOLS}replication = {{ strategy = "budget", {said} }}')
+
+
+ALONE = """
+[pools.cloud]
+max = 4
+price = "1 USD/h"
+
+[bags.b]
+tasks = 25
+length = 60
+budget = "50 USD"
+replication = { strategy = "budget", amount = 100 }
+"""
+
+
+def test_where_no_host_is_unreliable_a_budget_has_the_reliable_ones_do_it_all() -> None:
+    """Of which it allows a share of the others, of whom there are none."""
+    world = World(scenario(ALONE), 1, check=True)
+    world.run()
+    assert world.records[0].succeeded == 25

@@ -37,7 +37,7 @@ from tailrace.scheduler.decisions import Remember
 from tailrace.scheduler.deriving import mypyc_attr
 from tailrace.scheduler.replication.replication import Replication
 from tailrace.scheduler.rows import PastRow
-from tailrace.scheduler.state import Bag, Host, State, Trouble
+from tailrace.scheduler.state import ENDLESS, Bag, Host, State, Trouble
 from tailrace.scheduler.timers import Alarm
 
 SECOND_US = 1_000_000
@@ -300,7 +300,7 @@ class NTDMr(Replication):
 
     def _begin(self, state: State, bag: Bag, machines: int) -> None:
         self._begun = True
-        self._most_dear = math.ceil(round(self._mr * machines, 9))
+        self._most_dear = self._dear_beside(machines)
         for index in [*bag.requeue.waiting, *(bag.fresh.take() for _ in range(bag.fresh.left))]:
             bag.requeue.remove(index)
             dispatch.remember(state, bag, index, bag.troubles.setdefault(index, Trouble()))
@@ -310,6 +310,10 @@ class NTDMr(Replication):
                 last = max(attempt.sent_us for attempt in attempts)
                 due_us = last + self._again_after_us(bag, index)
                 self._look_again_at(state, bag, max(due_us, state.now), index)
+
+    def _dear_beside(self, machines: int) -> int:
+        """Mr is a share of the unreliable hosts: where there were none, it bounds nothing."""
+        return math.ceil(round(self._mr * machines, 9)) if machines else ENDLESS
 
     def _look_again_at(self, state: State, bag: Bag, when_us: int, index: int) -> None:
         if not self._due or when_us < self._due[0][0]:
