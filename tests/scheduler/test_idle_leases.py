@@ -350,3 +350,19 @@ def test_a_lease_is_looked_at_before_each_unit_and_never_stands_still(
     span = unit + 10 * SECOND
     assert all(after - before <= span for before, after in pairwise(looks))
     assert looks[0] <= max(lasted, minimum) + 2 * span
+
+
+def test_in_the_tail_idle_reliable_hosts_do_not_stand_for_unreliable_ones() -> None:
+    """The last of those goes with its task, which is wanted on another of them."""
+    home = Pool("home", max=0)
+    strategy = Strategy("ntdmr", {"n": 3, "t_s": 600.0})
+    stage, sent = tail(SPOT, home, tasks=2, done=0, replication=strategy)
+    for name in ("h0", "h1"):
+        stage.host(name, pool="home")
+        stage.offer(name)
+    stage.succeed(sent[0])
+    stage.gone(1)
+    stage.end(sent[1], Outcome.LOST)
+    stage.gone(2)
+    stage.wait(120)
+    assert [pool for _, pool in leased(stage)] == ["spot"] * 3

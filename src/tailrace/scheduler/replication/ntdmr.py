@@ -85,8 +85,11 @@ class NTDMr(Replication):
     # what it is asked
 
     def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:
-        """Where nobody is cheap, and nobody will be, the dear ones do it all."""
-        return not reliable or self._combines or not _cheap_pools(state, bag)
+        """Where nobody is cheap, and nobody will be, the dear ones do it all; but in the tail only
+        what is wanted there, so that their room is none for the rest."""
+        if not reliable or bag.tail_us is not None:
+            return not reliable
+        return self._combines or not _cheap_pools(state, bag)
 
     def begins_on(self, state: State, bag: Bag, *, reliable: bool) -> bool:
         return not reliable or self._combines or not _cheap_pools(state, bag)
