@@ -137,6 +137,17 @@ def test_what_is_no_amount_is_refused(said: str, told: str) -> None:
         scenario(f'{POOLS}replication = {{ strategy = "budget", {said} }}')
 
 
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [('strategy = "ntdmr", n = 2, mr = 0', "n = -1"), ('strategy = "budget", mr = 0', "mr = 0.1")],
+)
+def test_who_allows_no_reliable_host_may_not_want_one(said: str, remedy: str) -> None:
+    with pytest.raises(BadInput, match="mr = 0 allows none") as fault:
+        scenario(f"{POOLS}replication = {{ {said} }}")
+    assert fault.value.line and remedy in fault.value.remedy
+    scenario(f'{POOLS}replication = {{ strategy = "ntdmr", n = -1, mr = 0 }}')
+
+
 ALONE = """
 [pools.cloud]
 max = 4

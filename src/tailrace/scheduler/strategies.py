@@ -85,8 +85,12 @@ def _by_requirements(bag: Bag) -> Replication | None:
 def admit(family: str, strategy: Strategy) -> str:
     """For those who read bags: BadInput before it is handed in rather than when it begins. The
     order in which the strategy wants the tasks: listed, longest or shortest first."""
-    made = matching(strategy) if family == "matching" else replication(strategy)
-    return made.order if family == "matching" else "listed"  # type: ignore[union-attr]
+    if family == "matching":
+        return matching(strategy).order
+    found = replication(strategy).contradiction()
+    if found is not None:
+        raise BadInput(f"{strategy.name}: {found[0]}", remedy=found[1])
+    return "listed"
 
 
 def _made(family: str, known: dict[str, Callable[..., Any]], strategy: Strategy) -> Any:

@@ -30,6 +30,10 @@ class WithinBudget(NTDMr):
         super().__init__(0, 0.0, usual_s, mr, turnaround_s, cancel, patience_s)
         self._amount, self._cheap, self._dear = amount, cheap, dear
 
+    def contradiction(self) -> tuple[str, str] | None:
+        told = "what is left goes to reliable hosts, but mr = 0 allows none"
+        return None if self._mr else (told, "write mr = 0.1, or more")
+
     def _is_near(self, state: State, bag: Bag) -> bool:
         return self._pays_for_all(bag)
 

@@ -82,6 +82,12 @@ class NTDMr(Replication):
         self._begun = False  # its tail, since the server began
         self._past: list[PastRow] = []  # that are still to be looked at
 
+    def contradiction(self) -> tuple[str, str] | None:
+        if self._n < 0 or self._mr:
+            return None
+        told = f"after n = {self._n} attempts a task is for a reliable host, but mr = 0 allows none"
+        return told, "write mr = 0.1, or n = -1 for unreliable hosts alone"
+
     # what it is asked
 
     def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:

@@ -23,6 +23,11 @@ class Replication:
     sets_timeout = False  # of attempts; else the bag does
     keeps_losers = False  # what still runs for a task with a result is left to end by itself
 
+    def contradiction(self) -> tuple[str, str] | None:
+        """Of options that are good one by one but not together, and what to write instead. Asked
+        when a bag is handed in: those that are there already are read whatever they say."""
+        return None
+
     def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:
         """May hosts of reliable pools, or of the others, be sent tasks that were never sent?"""
         return True
