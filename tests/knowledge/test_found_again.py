@@ -17,6 +17,7 @@ from tailrace.pools.terms import Pool
 from tailrace.scheduler.decisions import Assign, Close
 from tailrace.simulation.arrivals import AtOnce
 from tailrace.simulation.laws import Gamma
+from tailrace.simulation.returning import Returning
 from tailrace.simulation.scenario import Machines, Scenario, Tasks
 from tailrace.simulation.world import World
 
@@ -37,7 +38,7 @@ def lived(seed: int) -> Lived:
     terms = Terms(TASKS, trial_us=0, retries=Retries(expired=10**6, lost=10**6),
                   timeout_us=round(TIMEOUT_S * 1e6))  # fmt: skip
     bag = Tasks(terms, Gamma.with_mean(MEAN_S, SHAPE), AtOnce())
-    pool = Machines(Pool("grid", max=0, reliable=False), HOSTS, returns=GAMMA)
+    pool = Machines(Pool("grid", max=0, reliable=False), HOSTS, returns=Returning((GAMMA,)))
     sent: dict[int, float] = {}
     ended: list[Sending] = []
     results: list[float] = []

@@ -57,7 +57,7 @@ class Attempts:
         self._returns = {
             machines.terms.name: _uniforms(machines, streams)
             for machines in scenario.pools
-            if machines.returns < 1
+            if not machines.returns.always
         }
 
     def assign(self, new: Assign) -> None:
@@ -204,7 +204,7 @@ class Attempts:
 
     def _draw_fate(self, sent: Sent, timeout_us: int | None) -> None:
         draw, pool = self._returns.get(sent.host.pool.terms.name), sent.host.pool
-        sent.returns = draw is None or draw() < pool.returns
+        sent.returns = draw is None or draw() < pool.returns.at(self._engine.now)
         if timeout_us is not None:
             sent.forgotten_us = self._engine.now + timeout_us + 1  # its time-out comes first
 

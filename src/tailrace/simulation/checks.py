@@ -84,7 +84,7 @@ def check_end(
 
 def _loses_unknown(pool: Machines, network: Network) -> bool:
     unknown = _dies(pool, network) and pool.detection is Detection.DEADLINE
-    return pool.returns < 1 or unknown
+    return not pool.returns.always or unknown
 
 
 def _dies(pool: Machines, network: Network) -> bool:

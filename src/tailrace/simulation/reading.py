@@ -67,6 +67,7 @@ from tailrace.simulation.lives import read_hours, read_trace
 from tailrace.simulation.lots import Lot, read_lots
 from tailrace.simulation.parameters import read_parameters, seen_by
 from tailrace.simulation.reach import check_reach
+from tailrace.simulation.returning import read_returning
 from tailrace.simulation.scenario import (
     NO_TIME,
     Alternation,
@@ -220,7 +221,7 @@ def read_pool(table: Table, place: Place) -> Machines:
         sites=read_sites(table),
         link=read_link(table, "link"),
         luck=read_law_of(table, "luck", place, Constant(1.0), number),
-        returns=read_share(table, "returns"),
+        returns=read_returning(table),
         detection=detection,
         calls=Calling(table.choice("calls", tuple(Calling), Calling.FREE)),
         kind=_kind(table),

@@ -22,6 +22,7 @@ from tailrace.simulation.drawn import Events
 from tailrace.simulation.files import NO_FILES, Files
 from tailrace.simulation.laws import Constant, Law
 from tailrace.simulation.lives import Hours, Recorded
+from tailrace.simulation.returning import ALL_RETURN, Returning
 from tailrace.simulation.sites import LinkTerms, Network
 from tailrace.simulation.workload import REFERENCE, Given, MachineType
 
@@ -91,7 +92,7 @@ class Machines(msgspec.Struct, frozen=True):
     sites: tuple[str, ...] = ()  # where they stand, in turn
     link: LinkTerms | None = None  # of each to its site
     luck: Law = ONE  # a factor of each attempt
-    returns: float = 1.0  # the share of attempts that ever come back
+    returns: Returning = ALL_RETURN
     detection: Detection | None = None  # None: as it is usual, see `detects`
     calls: Calling = Calling.FREE
     kind: str = ""  # of its hosts, perhaps of other pools too; "": the name of the pool
