@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.planning import slow
 
+from studies.lived import yet_to_return
 from studies.runs import Runs
 from studies.table import table
 from studies.verdict import REFUTED as REFUTED
@@ -27,7 +28,6 @@ from tailrace.planning.kernel.life import simulate
 from tailrace.planning.kernel.model import FIGURES, FROM_THE_BEGINNING, Model, room_for
 from tailrace.scheduler.decisions import Assign
 from tailrace.scheduler.events import Ended
-from tailrace.simulation.host import Sent
 from tailrace.simulation.reading import read_scenario
 from tailrace.simulation.scenario import Scenario
 from tailrace.simulation.statistics import figures
@@ -119,15 +119,20 @@ def _alike(rng: np.random.Generator, mean: float) -> tuple[float, ...]:
 
 @cache
 def observed(one: Setting) -> Observed:
-    """Who lives without memory dies before the end of an attempt of length L with 1 - exp(-L/m)."""
     values = np.array(one.turnarounds)
     if not one.dies:
         return Observed(one.share, np.sort(values), np.zeros(0))
+    return mortal(values, one.dies)
+
+
+def mortal(values: Floats, dies: float, share: float = 1.0) -> Observed:
+    """Who lives without memory dies before the end of an attempt of length L with 1 - exp(-L/m).
+    No more than `share` of the attempts would ever return; the others are known when it dies."""
     rng = np.random.default_rng(1)
-    lengths, deaths = rng.choice(values, 1_000_000), rng.exponential(one.dies, 1_000_000)
-    returned = lengths < deaths
+    lengths, deaths = rng.choice(values, 1_000_000), rng.exponential(dies, 1_000_000)
+    returned = (lengths < deaths) & (rng.random(lengths.size) < share)
     kept = (_quantiles(lengths[returned]), _quantiles(deaths[~returned]))
-    return Observed(float(np.exp(-values / one.dies).mean()), *kept)
+    return Observed(share * float(np.exp(-values / dies).mean()), *kept)
 
 
 def _shares(one: Setting) -> list[tuple[float, float]]:
@@ -228,22 +233,9 @@ def by_scheduler(what: Scenario, seed: int) -> list[float]:
     world.run()
     bag, record = world.scheduler.state.bags[1], world.records[0]
     assert bag.tail_us is not None and record.complete, world.given_up
-    end_us, paid = max(record.done), counts["paid"] + _yet_to_return(world)
+    end_us, paid = max(record.done), counts["paid"] + len(yet_to_return(world))
     leased = figures(world).get("cost_SU") or 0.0
     return [end_us / SECOND, (end_us - bag.tail_us) / SECOND, counts["dear"], paid, leased]
-
-
-def _yet_to_return(world: World) -> int:
-    """Losers that run on when the bag has ended, and are paid: the world ends with the bag. They do
-    so until their time-out, or beyond it if that had passed before."""
-    jobs = [job for host in world.hosts.values() for job in host.attempts.values()]
-    live = world.scheduler.state.attempts
-    return sum(_returns(job.tag, job.work, live[job.tag.attempt].expired) for job in jobs)
-
-
-def _returns(sent: Sent, run_us: float, overdue: bool) -> bool:
-    in_time = sent.forgotten_us is None or sent.began_us + run_us < sent.forgotten_us
-    return sent.returns and (overdue or in_time)
 
 
 # step by step

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 from studies import expert, expert_frontier, expert_runs, expert_table5
 from studies.expert_table5 import TABLE, Experiment
 from studies.runs import Runs
+from studies.verdict import Claim
+
+from tailrace.planning.frontier import Frontier
 
 
 def numbered(number: int) -> Experiment:
@@ -58,6 +62,48 @@ def test_runs_that_are_not_met_refute() -> None:
     assert not expert_runs.judged(longer)[0].holds
 
 
+# fixed strategies
+
+
+@cache
+def fixed() -> tuple[dict[float, expert.By], dict[float, dict[float, Frontier]]]:
+    """Two runs of each; with the slower reliable machines those that are judged."""
+    same, slower = expert.T_R
+    found = {same: {mr: expert.measured(Runs(2), mr, same) for mr in expert.RATIOS},
+             slower: {0.1: expert.measured(Runs(2), 0.1, slower)}}  # fmt: skip
+    return found, {same: {mr: expert.front_of(mr, same) for mr in expert.RATIOS}}
+
+
+def claim(claims: list[Claim], words: str) -> Claim:
+    return next(one for one in claims if words in one.what)
+
+
+def test_what_is_recommended_is_best_in_tail_times_cost_with_every_bound_of_m_r() -> None:
+    found, fronts = fixed()
+    claims = expert.judged(found, fronts)
+    assert claim(claims, "tail × cost is the least").holds
+    assert claim(claims, "AR: about 22 cent").holds
+    assert claim(claims, "with M_r 0.1 it dominates").holds
+    same = expert.T_R[0]
+    for mr in expert.RATIOS:
+        worse = {**found[same][mr], expert.OURS: found[same][mr]["TRR"]}
+        changed = {**found, same: {**found[same], mr: worse}}
+        assert not claim(expert.judged(changed, fronts), "tail × cost is the least").holds
+
+
+def test_strategies_are_compared_by_their_tail_not_by_the_whole_makespan() -> None:
+    one = fixed()[0][expert.T_R[0]][0.1]["AUR"]
+    assert one.tail_s.mean < one.makespan_s.mean
+    assert one.product == pytest.approx(one.tail_s.mean * one.cents.mean)
+
+
+def test_the_fixed_strategies_are_shown_with_slower_reliable_machines_too() -> None:
+    same, slower = (expert.rows({mr: fixed()[0][t_r][0.1] for mr in expert.RATIOS})
+                    for t_r in expert.T_R)  # fmt: skip
+    (quick,), (slow,) = ([row for row in some if row[0] == "AR"] for some in (same, slower))
+    assert quick[2] == "61980" and slow[2] == "69900"
+
+
 # the frontier
 
 
@@ -67,6 +113,8 @@ def test_figures_10_and_11_in_small() -> None:
     whole = expert_frontier.of_all(what, 20)
     found = expert_frontier.judged(fixed, whole)
     assert all(claim.holds for claim in found if "0.30 and above" not in claim.what)
+    longer = claim(found, "0.30 and above")
+    assert not longer.holds and "0.50" in longer.found
     lower = {**fixed, 0.02: fixed[0.5], 0.5: fixed[0.02]}
     assert not any(claim.holds for claim in expert_frontier.judged(lower, whole)[:3])
 
