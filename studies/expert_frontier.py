@@ -178,6 +178,7 @@ def main(runs: Runs, folder: Path) -> str:
     found = search(runs, trials)
     return PAGE.format(
         repetitions=REPETITIONS, true=f"{TRUE:,}", trials=trials,
+        round_s=fastest(fixed[0.3]) - fastest(fixed[0.4]),
         claims=claims(*judged(fixed, whole), *judged_grids(found)),
         ratios=table(RATIO_HEAD, [_ratio_row(mr, one, fixed) for mr, one in fixed.items()]),
         used=table(USED_HEAD, [_used_row(one) for one in _some(whole.efficient())]),
@@ -248,7 +249,8 @@ def _grid_row(one: Summed, best: dict[str, float]) -> tuple[str, ...]:
 
 
 def judged(fixed: dict[float, Frontier], whole: Frontier) -> list[Claim]:
-    least, most = fastest(fixed[0.02]), fastest(fixed[0.3])
+    least = fastest(fixed[0.02])
+    longer = {mr: least / fastest(one) - 1 for mr, one in fixed.items() if mr >= 0.3}
     wide = [points[-1].estimate.tail_makespan.mean / points[0].estimate.tail_makespan.mean
             for points in (fixed[0.02].efficient(), fixed[0.5].efficient())]  # fmt: skip
     cheaper = [
@@ -262,10 +264,9 @@ def judged(fixed: dict[float, Frontier], whole: Frontier) -> list[Claim]:
     last = share_used(points[-1])
     return [
         Claim("the fastest tail with M_r 0.02", "over 5,500 s", f"{least:,.0f} s", least > 5500),
-        known(Claim("it is longer than with 0.30 and above", "25 %, within 10 points",
-                    f"{least / most - 1:.0%} than with 0.30, "
-                    f"{least / fastest(fixed[0.5]) - 1:.0%} than with 0.50",
-                    abs(least / most - 1.25) <= 0.1)),
+        known(Claim("it is longer than with 0.30 and above", "25 %, within 10 points of each",
+                    ", ".join(f"{by:.0%} than with {mr:.2f}" for mr, by in longer.items()),
+                    all(abs(by - 0.25) <= 0.1 for by in longer.values()))),
         Claim("a high M_r has a wider range of tails than a low one", "longest ÷ shortest",
               f"{wide[1]:.1f} and {wide[0]:.1f}", wide[1] > wide[0]),
         Claim("for the same tail a low M_r is no dearer", f"0.02 beside 0.5, {len(cheaper)} tails",
@@ -321,6 +322,12 @@ are ours, {repetitions} repetitions of 84 strategies each.
 
 With M_r 0.02 there is one reliable machine, and none of the tails that are short and dear. What is
 bought with it is as cheap as anywhere, or cheaper: whoever waits for it is often spared it.
+
+The paper has its fastest tail 25 % above those with 0.30 and more. Here that holds for 0.30, and
+not beyond: reliable machines all take T_r, so that what waits for them is done in whole rounds. 15
+machines need a round more than 20 for the tasks of such a tail, and with 20 it is {round_s:,.0f} s
+shorter. Where that step lies, and with it the 25 %, is a matter of the law of turnarounds, which is
+not the paper's. No bound is made wider for it.
 
 ![Frontiers of seven ratios; beside them, over the efficient strategies of all ratios up to 0.5,
 the ratio allowed, the ratio used, and the longest queue](expert-frontier.svg)
