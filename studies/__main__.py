@@ -13,7 +13,7 @@ from studies.runs import Runs
 
 STUDIES = (
     "availability", "tornado", "bats", "gridbot", "real_traces", "other_simulators", "worlds_agree",
-    "expert", "expert_runs", "expert_frontier", "what_if", "ntdmr_agreement",
+    "expert", "expert_losers", "expert_runs", "expert_frontier", "what_if", "ntdmr_agreement",
     "planned_tail",
 )  # fmt: skip
 PAGES = Path(__file__).parents[1] / "docs" / "studies"

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from studies import expert, expert_frontier, expert_runs, expert_table5
+from studies import expert, expert_frontier, expert_losers, expert_runs, expert_table5
 from studies.expert_table5 import TABLE, Experiment
 from studies.runs import Runs
 from studies.verdict import Claim
@@ -102,6 +102,17 @@ def test_the_fixed_strategies_are_shown_with_slower_reliable_machines_too() -> N
                     for t_r in expert.T_R)  # fmt: skip
     (quick,), (slow,) = ([row for row in some if row[0] == "AR"] for some in (same, slower))
     assert quick[2] == "61980" and slow[2] == "69900"
+
+
+# losers
+
+
+def test_ending_losers_in_small() -> None:
+    found = expert_losers.compared(Runs(2), 200)
+    assert all(claim.holds for claim in expert_losers.judged(found))
+    turned = [one._replace(model=one.model[::-1]) for one in found]
+    dearer, longer, _, shortens, _ = expert_losers.judged(turned)
+    assert not any(claim.holds for claim in (dearer, longer, shortens))
 
 
 # the frontier
