@@ -13,8 +13,8 @@ from studies.runs import Runs
 
 STUDIES = (
     "availability", "tornado", "bats", "gridbot", "real_traces", "other_simulators", "worlds_agree",
-    "expert", "expert_losers", "expert_runs", "expert_frontier", "what_if", "ntdmr_agreement",
-    "planned_tail",
+    "expert", "expert_losers", "expert_runs", "expert_frontier", "expert_causes",
+    "expert_online", "what_if", "ntdmr_agreement", "planned_tail",
 )  # fmt: skip
 PAGES = Path(__file__).parents[1] / "docs" / "studies"
 

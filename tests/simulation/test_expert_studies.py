@@ -7,7 +7,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from studies import expert, expert_frontier, expert_losers, expert_runs, expert_table5
+from studies import (
+    expert,
+    expert_causes,
+    expert_frontier,
+    expert_losers,
+    expert_online,
+    expert_runs,
+    expert_table5,
+)
 from studies.expert_table5 import TABLE, Experiment
 from studies.runs import Runs
 from studies.verdict import Claim
@@ -113,6 +121,37 @@ def test_ending_losers_in_small() -> None:
     turned = [one._replace(model=one.model[::-1]) for one in found]
     dearer, longer, _, shortens, _ = expert_losers.judged(turned)
     assert not any(claim.holds for claim in (dearer, longer, shortens))
+
+
+# forecasts
+
+
+def test_four_causes_in_small() -> None:
+    """Each claim that a cause has an effect is refuted by runs of chance alone."""
+    found = expert_causes.off(Runs(4))
+    claims = expert_causes.judged(found)
+    for words in ("chance alone", "few tasks", "failures are told", "told of failures"):
+        assert claim(claims, words).holds
+    chance = found[expert_causes.CHANCE]
+    still = expert_causes.judged(dict.fromkeys(found, chance))
+    for words in ("few tasks", "later tasks", "failures are told it", "another size"):
+        assert not claim(still, words).holds
+    parts = expert_causes.shares(found)
+    assert np.sum(list(parts.values()), axis=0) == pytest.approx([1, 1])
+    assert parts[expert_causes.TOLD][0] > 0.3
+
+
+def test_online_and_offline_in_small() -> None:
+    found = expert_online.rows(Runs(2), ("stays", "steps up", "steps down"))
+    claims = expert_online.judged(found)
+    for words in ("γ(t') as it is", "by equation 2", "by likeliest", "is nearer than equation 2"):
+        assert claim(claims, words).holds
+    turned = [one._replace(runs=[run._replace(online=run.offline, offline=run.online)
+                                 for run in one.runs]) for one in found]  # fmt: skip
+    assert not claim(expert_online.judged(turned), "by equation 2").holds
+    for one in found:
+        share = expert_online.CHANGES[one.name].share
+        assert one.next("measured") == pytest.approx(np.mean(share), abs=0.2)
 
 
 # the frontier
