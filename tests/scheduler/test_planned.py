@@ -52,6 +52,13 @@ def in_tail() -> tuple[Stage, list[Assign], Inquiry]:
     return stage, sent, inquiry
 
 
+def test_a_plan_may_give_unreliable_hosts_no_time_at_all() -> None:
+    """With N = 0 that is a strategy like others: all that is left goes to reliable ones."""
+    stage, _, _ = in_tail()
+    told = stage.tell(PlanReady(1, 1, plan(n=0, t_s=0, d_s=0))) + stage.wait(1)
+    assert [one.host for one in assigned(told)] == ["d0"]
+
+
 def test_nothing_is_asked_before_the_tail() -> None:
     stage, sent = staged(6, 2)
     assert asked(stage.succeed(sent[0])) is None

@@ -246,9 +246,10 @@ class NTDMr(Replication):
         return all(one.sent_us + after_us <= state.now for one in bag.live.get(index, ()))
 
     def _again_after_us(self, bag: Bag, index: int) -> int:
-        """T; of a task that takes longer than D, by as much longer as its time-out."""
+        """T; of a task that takes longer than D, by as much longer as its time-out. A plan may have
+        D = 0: then T is, too."""
         timeout_us = patience.at_least(bag, index, self._d_us) or self._d_us
-        return self._t_us * timeout_us // self._d_us
+        return self._t_us * timeout_us // self._d_us if self._d_us else self._t_us
 
     def resumed(self, state: State, bag: Bag) -> None:
         """What rang while it was paused was not heard; and one that had ended is not restored."""
