@@ -20,6 +20,7 @@ from tailrace.simulation.ending import left, unfinished
 from tailrace.simulation.engine import Stop
 from tailrace.simulation.failing import task_lengths
 from tailrace.simulation.record import UNKNOWN
+from tailrace.simulation.scenario import ONE
 from tailrace.simulation.statistics import figures, links, machines, remaining
 from tailrace.simulation.workload import MachineType
 from tailrace.simulation.world import World
@@ -147,7 +148,7 @@ def _work_adds_up(world: World, books: Books, told: dict[str, Any], seed: int) -
         most = host.pool.cores * host.speed * usage.busy_us
         assert not steady or usage.work_done <= most * (1 + 1e-9) + 20, (host.name, usage, most)
     assert told["work_useful_h"] <= told["work_done_h"] + 1e-12
-    if all(pool.type == MachineType() for pool in world.scenario.pools):
+    if all(pool.type == MachineType() and pool.luck == ONE for pool in world.scenario.pools):
         useful_s = told["work_useful_h"] * 3600
         assert useful_s >= sum(_worked_s(world, books, seed)) - 1e-3
 

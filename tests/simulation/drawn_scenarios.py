@@ -233,7 +233,7 @@ class Drawing:
                         {"file": "pace.csv", "time": "seconds", "column": "quick"})  # fmt: skip
         return self.some(
             0.12, speed=self.factor, slope=self.one(0.5, 1.5), offset=self.one(1, -1),
-            noise=self.factor, spread=self.factor, load=load, pace=pace,
+            noise=self.factor, spread=self.factor, luck=self.factor, load=load, pace=pace,
         )  # fmt: skip
 
     def life(self, *, leased: bool) -> dict[str, Any]:
@@ -335,16 +335,25 @@ class Drawing:
         return keys
 
     def strategies(self) -> dict[str, Any]:
-        n, d = self.one(-1, 0, 1, 3), self.one(2, 6) * max(self.length_s, 10)
-        replication = self.one(
-            "wqr", {"strategy": "wqr", "most": 3}, "ntdmr",
-            {"strategy": "ntdmr", "n": n, "t_s": self.about(30), "d_s": d,
-             "mr": self.one(0, 0.3, 1), "turnaround_s": self.one(30, 300),
-             "cancel": self.maybe(0.7)},
-        )  # fmt: skip
         return self.some(
-            0.3, replication=replication, round=self.about(10),
+            0.3, replication=self.replication, round=self.about(10),
             matching=self.one("fcfs", "random", "fjbcr", "maxmax", "minmax"),
+        )  # fmt: skip
+
+    def replication(self) -> Any:
+        """Where a task may come to wait for a reliable machine, `mr` of 0 is refused."""
+        n, d = self.one(-1, 0, 1, 3), self.one(2, 6) * max(self.length_s, 10)
+        mr = self.one(0.3, 1)
+        common = {"turnaround_s": self.one(30, 300), "cancel": self.maybe(0.7)}
+        common |= self.some(0.3, patience_s=self.about(60))
+        return self.one(
+            "wqr", {"strategy": "wqr", "most": 3}, "ntdmr", "planned",
+            {"strategy": "ntdmr", "n": n, "t_s": self.about(30), "d_s": d,
+             "mr": mr if n >= 0 else 0, "combine": self.maybe(0.4)} | common,
+            {"strategy": "planned", "every_s": self.one(0, 30), "mr": self.one(0, mr),
+             "prefer": self.one("product", "makespan", "cost", "budget", "deadline")} | common,
+            {"strategy": "budget", "amount": self.one(0, 0.02, 0.3), "mr": mr,
+             "dear": self.one(0.01, 0.1), "cheap": self.one(0, 0.01)} | common,
         )  # fmt: skip
 
     def rules(self) -> dict[str, Any]:
@@ -373,3 +382,36 @@ class Drawing:
 
 def drawn(chance: Random) -> str:
     return Drawing(chance).text()
+
+
+def finishing(chance: Random) -> str:
+    """One in which all ends well, as long as what is wanted somewhere is sent there in the end:
+    unreliable machines that come and go, some reliable ones, and a bag that forgives all that."""
+    drawing = Drawing(chance)
+    cheap = drawing.one({"machines": 5}, {"max": 4}, {"max": 4, "price": "6 USD/h", "unit": "1m"})
+    cheap |= {"reliable": False} | drawing.some(
+        0.7,
+        up={"law": "exponential", "mean": 400},
+        late_results="ignore",
+        luck=drawing.factor,
+        returns=0.8,
+    )
+    if "machines" in cheap and "up" in cheap:
+        cheap["down"] = 30
+    dear = drawing.one({"machines": 2}, {"max": 2}, {"max": 2, "price": "60 USD/h"})
+    replication = drawing.replication()
+    if isinstance(replication, dict):  # times that are given could be too short for ever
+        replication.pop("patience_s", None)
+        replication |= {"n": 2, "mr": 0.3} if replication.get("n") == -1 else {}
+    if "wqr" in str(replication):  # which has no time-outs
+        cheap.pop("returns", None)
+    bag = {
+        "lengths": [drawing.about(30) for _ in range(drawing.one(5, 12))] + [drawing.about(200)],
+        "replication": replication,
+        "retries": {"lost": 9999, "expired": 9999}, "budget": "9999 USD",
+    } | drawing.some(0.2, max_running=2, round=5)  # fmt: skip
+    tables = (("pools.cheap", cheap), ("pools.dear", dear), ("bags.b", bag))
+    return "\n".join(
+        "\n".join([f"[{name}]", *(f"{key} = {written(one)}" for key, one in keys.items())])
+        for name, keys in tables
+    )

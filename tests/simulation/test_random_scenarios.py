@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.simulation.books import Books, check_books
-from tests.simulation.drawn_scenarios import drawn, write_files
+from tests.simulation.drawn_scenarios import drawn, finishing, write_files
 
 from tailrace.errors import BadInput
 from tailrace.simulation.engine import Stop
@@ -87,6 +87,18 @@ def test_any_scenario_ends_and_keeps_its_books(folder: Path, seed: int) -> None:
     again = run_one(Todo(scenario, seed, trace=str(second)))
     assert again.figures == figures(world)
     assert first.read_bytes() == second.read_bytes()
+
+
+@settings(max_examples=EXAMPLES // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 2**32))
+def test_a_bag_finishes_whatever_its_replication(folder: Path, seed: int) -> None:
+    """Where machines are there that can do its tasks, or can be leased, and all is forgiven."""
+    scenario = read(finishing(Random(seed)), folder)
+    assert scenario is not None
+    world = World(bounded(scenario), seed, check=True)
+    world.run()
+    record = world.records[0]
+    assert record.succeeded == len(record.done), world.given_up
 
 
 def test_most_of_what_is_drawn_can_be_run(folder: Path) -> None:
