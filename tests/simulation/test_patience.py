@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.simulation.scenarios import scenario
 
 from tailrace.simulation.patience import IDLE, Patience
 from tailrace.simulation.record import Record
+from tailrace.simulation.world import World
 
 DAY_US = 86_400_000_000
 SAID = "nothing was sent in 60 days, and nothing is out that would come back"
@@ -40,3 +42,23 @@ def test_what_may_still_end_is_waited_for(hope: str) -> None:
         if hope == "it was sent":
             record.send(0, n)
         assert not patience.lost(100 * DAY_US * n, hope != "it is out")
+
+
+NOBODY = """
+[pools.grid]
+machines = 1
+up = 600
+down = 60
+
+[bags.b]
+tasks = 1
+length = 5
+hosts = "nobody"
+"""
+
+
+def test_a_machine_that_comes_and_goes_for_nobody_is_watched_for_months_and_not_for_years() -> None:
+    world = World(scenario(NOBODY), 1)
+    world.run()
+    assert world.given_up == SAID
+    assert 60 * DAY_US < world.engine.now < 365 * DAY_US

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tailrace.simulation.record import Record
 
-LOOK = 100_000  # events
+LOOK = 10_000  # events
 SENDINGS, FOR_EACH = 100_000, 10  # so many in vain, and for each task
 IDLE, IDLE_DAYS = 10, 60  # looks, and the days that go by, with nothing sent or done
 YEARS = 100
