@@ -90,8 +90,8 @@ def main(runs: Runs, folder: Path) -> str:
     fronts = {t_r: {ratio: front_of(ratio, t_r) for ratio in RATIOS} for t_r in T_R}
     return PAGE.format(
         seeds=runs.seeds, repetitions=REPETITIONS,
-        claims=claims(*judged(found, fronts)), patience=PATIENCE,
-        whole=_gains(found[T_R[0]], ("AUR",), _whole)[0.1],
+        claims=claims(*judged(found, fronts)), patience=f"{PATIENCE:,.0f}",
+        whole=f"{_gains(found[T_R[0]], ('AUR',), _whole)[0.1]:.0%}",
         fixed=table(HEAD, rows(found[T_R[0]])), slower=table(HEAD, rows(found[T_R[1]])),
         fronts=table(
             ("T_r, s", "M_r up to", "efficient", "fastest tail, s", "its cent a task",
@@ -286,9 +286,9 @@ times the cost. With 25 reliable machines TRR is itself a strategy of the fronti
 what is left goes to them in two rounds at once.
 
 What is recommended gains more here than in the paper, where it took 15,640 s: our law of
-turnarounds is not the paper's, which is a picture. AUR waits for a time-out of {patience:,.0f} s,
+turnarounds is not the paper's, which is a picture. AUR waits for a time-out of {patience} s,
 often two in a row; where the tail alone is compared, as the paper's text has it, that is nearly all
-there is. By the whole makespan, as on its Figure 9b, what is recommended is {whole:.0%} below AUR.
+there is. By the whole makespan, as on its Figure 9b, what is recommended is {whole} below AUR.
 CN∞ has the same time-outs to its last task and pays more results the more reliable machines there
 are: with 25 of them it is worse than AR, which with as many is done with its last 50 tasks in two
 rounds.

@@ -178,7 +178,7 @@ def main(runs: Runs, folder: Path) -> str:
     found = search(runs, trials)
     return PAGE.format(
         repetitions=REPETITIONS, true=f"{TRUE:,}", trials=trials,
-        round_s=fastest(fixed[0.3]) - fastest(fixed[0.4]),
+        round_s=f"{fastest(fixed[0.3]) - fastest(fixed[0.4]):,.0f}",
         claims=claims(*judged(fixed, whole), *judged_grids(found)),
         ratios=table(RATIO_HEAD, [_ratio_row(mr, one, fixed) for mr, one in fixed.items()]),
         used=table(USED_HEAD, [_used_row(one) for one in _some(whole.efficient())]),
@@ -325,7 +325,7 @@ bought with it is as cheap as anywhere, or cheaper: whoever waits for it is ofte
 
 The paper has its fastest tail 25 % above those with 0.30 and more. Here that holds for 0.30, and
 not beyond: reliable machines all take T_r, so that what waits for them is done in whole rounds. 15
-machines need a round more than 20 for the tasks of such a tail, and with 20 it is {round_s:,.0f} s
+machines need a round more than 20 for the tasks of such a tail, and with 20 it is {round_s} s
 shorter. Where that step lies, and with it the 25 %, is a matter of the law of turnarounds, which is
 not the paper's. No bound is made wider for it.
 

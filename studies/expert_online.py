@@ -264,7 +264,7 @@ what came of it. `make studies`, or `python -m studies expert_online`, writes th
 The bag is that of the paper's experiment 11, 820 tasks on 200 unreliable machines and 20 reliable
 ones, with the [readings of its table](expert-runs.md). γ stays at {middle}, or goes from {low} to
 {high} or back, step by step in {rise} s or at once after {step} s. The scheduler runs the bag
-{seeds} times for each in the virtual world (`returns = {{ from = …, share = … }}` of a scenario).
+{seeds} times for each in the virtual world (with `returns` of a scenario that changes).
 From each run its attempts are characterised by equation 2 of the paper, with F_s of the results
 that are there, and as `tailrace run --prefer` does, by what is likeliest; online by what had been
 seen when the tail began, offline by all. The model is asked with that, {few} repetitions for each
