@@ -22,7 +22,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 # behind their base class (`eq=False`). tests/test_compiling.py looks after both.
 HOT = {
     "scheduler": "admission bits blame brain brakes bundling dispatch endings fleet fresh offers "
-    "openings records replication/budget replication/ntdmr replication/replication "
+    "openings patience records replication/budget replication/ntdmr replication/replication "
     "replication/requirements replication/wqr requeue shares state tails timers wanting",
     "knowledge": "runtimes",
     "simulation": "attempts availability engine flow life machine network population record single "
