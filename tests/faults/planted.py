@@ -239,6 +239,10 @@ class ObeysOldReplies(Agent):
 
 
 def plant(*rules: Rule, **parts: Any) -> Planted:
+    for part in parts.values():
+        if isinstance(part, type):
+            hit = any(hasattr(part.__base__, name) for name in vars(part) if name[:2] != "__")
+            assert hit, f"{part.__name__} changes nothing of {part.__base__.__name__} any more"
     return Planted(Parts(**parts), rules)
 
 

@@ -36,7 +36,6 @@ from tailrace.scheduler.events import (
 )
 from tailrace.scheduler.journal import Page
 from tailrace.scheduler.leases import STANDING
-from tailrace.scheduler.state import Host
 from tailrace.server import clock, unheld
 from tailrace.server.batch import Batch, MoreTasks, New
 from tailrace.server.believing import believable
@@ -231,11 +230,11 @@ class Desk:
         self._meet(session, request, now)
         call.held = dict.fromkeys(request.held)
         if fresh:
-            self._end(unheld.lost(call, self._host(call)), now)
+            self._close_old_attempts(call, now)
         self._take_results(call, now)
         if request.progress:
             self._take_progress(request, now)
-        self._end(unheld.dropped(call, self._host(call)), now)
+        self._end_dropped(call, now)
         self._supersede(request.host)
         if request.leaves and not request.held:
             self._see_off(call, now)
@@ -263,19 +262,22 @@ class Desk:
             session.about = msgspec.json.encode(request.about)
             self._handle(seen, now)
 
+    def _close_old_attempts(self, call: Call, now: int) -> None:
+        self._end(unheld.lost(call, self.scheduler.state), now)
+
+    def _end_dropped(self, call: Call, now: int) -> None:
+        self._end(unheld.dropped(call, self.scheduler.state), now)
+
     def _see_off(self, call: Call, now: int) -> None:
         """Its worker ends: nobody waits until it is silent."""
         session = self._sessions[call.request.host]
-        self._end(unheld.left(call, self._host(call), session.held), now)
+        self._end(unheld.left(call, self.scheduler.state, session.held), now)
         session.gone = True
         self._handle(HostSilent(session.host), now)
 
     def _end(self, over: list[Ended], now: int) -> None:
         for ended in over:
             self._handle(ended, now)
-
-    def _host(self, call: Call) -> Host:
-        return self.scheduler.state.hosts[call.request.host]
 
     def _take_results(self, call: Call, now: int) -> None:
         """Rule 3: every result is acknowledged, whatever becomes of it."""
