@@ -12,7 +12,7 @@ from tailrace.knowledge.inquiry import Forecast, Plan
 from tailrace.knowledge.sendings import Fate
 from tailrace.pools.terms import Late, Pool
 from tailrace.scheduler.decisions import Assign, Replan
-from tailrace.scheduler.events import PlanReady
+from tailrace.scheduler.events import Change, PlanReady
 
 ACCEPTING = Pool("cheap", max=0, reliable=False)
 IGNORING = Pool("cheap", max=0, reliable=False, late_results=Late.IGNORE)
@@ -95,6 +95,18 @@ def test_an_attempt_that_never_ran_says_nothing_of_how_long_its_task_takes() -> 
     stage, one = before_the_tail(IGNORING, expired=0)
     given_up(stage, one, ran_s=0)
     assert stage.result(1, one.index) is Outcome.EXPIRED
+
+
+def test_of_a_task_that_is_tried_anew_what_had_expired_before_may_end_after() -> None:
+    stage, first = before_the_tail(IGNORING, expired=3)
+    assert first.attempt in dropped(stage.wait(GUESS_S))
+    (second,) = stage.offer("h1")
+    stage.end(second, Outcome.TASK_FAILED, unmade=True)
+    assert stage.result(1, first.index) is Outcome.TASK_FAILED
+    stage.change(1, Change.RETRY, first.index)
+    stage.end(first, Outcome.CANCELLED, run_us=GUESS_S * SECOND)
+    (third,) = stage.offer("h2")
+    assert (third.index, third.timeout_us) == (first.index, 2 * GUESS_S * SECOND)
 
 
 def test_a_time_that_was_given_is_not_lengthened() -> None:

@@ -76,9 +76,10 @@ class Trouble:
         self.counts[outcome] = self.counts.get(outcome, 0) + times
 
     def unbook(self, outcome: Outcome) -> None:
-        self.counts[outcome] -= 1
-        if not self.counts[outcome]:
-            del self.counts[outcome]
+        """It may have been forgotten since: a task that is tried anew counts from the beginning."""
+        times = self.counts.pop(outcome, 0)
+        if times > 1:
+            self.counts[outcome] = times - 1
 
     def failed_on(self) -> tuple[str, ...]:
         """The hosts where it failed, as long as the blame is open."""
