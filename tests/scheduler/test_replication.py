@@ -197,6 +197,25 @@ def test_the_tail_goes_on_after_a_restart() -> None:
     assert stage.result(1, out.index) is None
 
 
+@pytest.mark.parametrize("strategy", ["ntdmr", "planned"])
+def test_what_comes_in_the_tail_goes_to_a_dear_host_where_no_cheap_one_is_left(
+    strategy: str,
+) -> None:
+    stage = Stage(Pool("cheap", max=0, reliable=False), Pool("dear", max=0))
+    stage.submit(4, arrived=3, trial_us=0, replication=Strategy(strategy, {}))
+    stage.hosts("c0", "c1", "c2", pool="cheap")
+    for one in [*stage.offer("c0"), *stage.offer("c1"), *stage.offer("c2")]:
+        stage.succeed(one)
+    for name in ("c0", "c1", "c2"):
+        stage.silent(name)
+    stage.host("d0", pool="dear")
+    assert stage.offer("d0") == []
+    (late,) = stage.arrive(1, 4)
+    assert late.host == "d0"
+    stage.succeed(late)
+    assert stage.phase(1) == "finished"
+
+
 def test_a_task_beyond_all_that_is_allowed_is_sent_again_also_after_a_restart() -> None:
     """Its cheap attempts and the dear one were taken away: it must end somewhere."""
     stage, out = _in_the_tail(n=1)

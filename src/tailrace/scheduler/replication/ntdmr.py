@@ -92,9 +92,11 @@ class NTDMr(Replication):
 
     def admits_first(self, state: State, bag: Bag, reliable: bool) -> bool:
         """Where nobody is cheap, and nobody will be, the dear ones do it all; but in the tail only
-        what is wanted there, so that their room is none for the rest."""
-        if not reliable or bag.tail_us is not None:
-            return not reliable
+        what is wanted there, so that their room is none for the rest, and what has come since."""
+        if not reliable:
+            return True
+        if bag.tail_us is not None and not bag.fresh.left:
+            return False
         return self._combines or not _cheap_pools(state, bag)
 
     def begins_on(self, state: State, bag: Bag, *, reliable: bool) -> bool:
