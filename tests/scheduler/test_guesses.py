@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.scheduler.stage import SECOND, Stage, assigned, dropped
 
 from tailrace.bag.outcome import Outcome
@@ -158,6 +159,22 @@ def test_what_expired_more_often_than_is_forgiven_goes_to_a_reliable_host_once()
     assert surely.index == out.index
     stage.succeed(surely)
     assert stage.phase(1) == "finished" and stage.result(1, out.index) is Outcome.SUCCEEDED
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_it_goes_there_also_without_a_plan_and_after_a_restart(restarts: bool) -> None:
+    stage = Stage(IGNORING, Pool("dear", max=1))
+    stage.submit(3, trial_us=0, replication=Strategy("planned", {}), retries=Retries(lost=0))
+    stage.hosts("h0", "h1", "h2", pool="cheap")
+    sent = [one for name in ("h0", "h1", "h2") for one in stage.offer(name)]
+    stage.succeed(sent[0]), stage.succeed(sent[1])
+    stage.tell(PlanReady(1, 1, None))
+    stage.end(sent[2], Outcome.LOST)
+    if restarts:
+        stage.restart()
+    stage.host("d0", pool="dear")
+    (surely,) = stage.offer("d0")
+    assert surely.index == sent[2].index
 
 
 def seen_after(*, fails: int) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from collections import deque
 from tailrace.bag.outcome import Outcome
 from tailrace.knowledge.inquiry import Inquiry, Left, Machine, Out, Plan, Seen, paid_in
 from tailrace.pools.terms import Late, Pool
-from tailrace.scheduler import dispatch, fleet, leases, looking, money, others
+from tailrace.scheduler import blame, dispatch, fleet, leases, looking, money, others
 from tailrace.scheduler.attempt import Attempt
 from tailrace.scheduler.decisions import Remember, Replan
 from tailrace.scheduler.deriving import mypyc_attr
@@ -127,6 +127,9 @@ class Planned(NTDMr):
         self._follow(state, bag)
         super()._begin(state, bag, machines)
         self._follow(state, bag)  # which says how many reliable hosts, too
+        for index in [index for index, dear in self._queued.items() if dear]:
+            if blame.exhausted(bag, bag.troubles[index]) is not None:
+                self.tries_surely(state, bag, index)  # which the plan does not know
         self._ask(state, bag)
 
     def grew(self, state: State, bag: Bag) -> None:
