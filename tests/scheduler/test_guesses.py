@@ -204,3 +204,23 @@ def test_one_task_does_not_push_out_what_is_known_of_the_others() -> None:
 
 def test_of_what_ran_until_its_time_out_a_plan_knows_only_that_it_takes_longer() -> None:
     assert (Fate.OUT, GUESS_S * SECOND) in seen_after(fails=0)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_was_handed_back_after_its_time_out_is_told_as_the_tables_have_it(
+    restarts: bool,
+) -> None:
+    stage = Stage(ACCEPTING, DEAR)
+    stage.submit(6, trial_us=0, replication=Strategy("planned", {"turnaround_s": TURNAROUND_S}))
+    stage.hosts("h0", "h1", pool="cheap")
+    (one,) = stage.offer("h0")
+    stage.wait(GUESS_S)
+    stage.end(one, Outcome.CANCELLED, run_us=50 * SECOND)
+    if restarts:
+        stage.restart()
+        stage.back("h0", "h1")
+    for _ in range(6):
+        for one in [*stage.offer("h0"), *stage.offer("h1")]:
+            stage.succeed(one)
+    (asked,) = [one.inquiry for one in stage.all if isinstance(one, Replan)]
+    assert (Fate.EXPIRED, GUESS_S * SECOND) in [(one.fate, one.took_us) for one in asked.seen]

@@ -228,11 +228,9 @@ class Planned(NTDMr):
 
 
 def _past(state: State, attempt: Attempt, outcome: Outcome) -> PastRow:
-    """How the tables have it: what was dropped in time would have ended otherwise."""
-    booked = attempt.dropping or (Outcome.EXPIRED if attempt.expired else outcome)
-    told = outcome if outcome is Outcome.SUCCEEDED else booked
-    return PastRow(attempt.bag, attempt.host, attempt.sent_us, state.now, attempt.timeout_us, told,
-                   attempt.index, attempt.ran_us)  # fmt: skip
+    """How the tables have it."""
+    return PastRow(attempt.bag, attempt.host, attempt.sent_us, state.now, attempt.timeout_us,
+                   outcome, attempt.index, attempt.ran_us)  # fmt: skip
 
 
 def _fate(one: PastRow, usual_us: int) -> int:
