@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from tailrace.bag.outcome import Outcome
 from tailrace.bag.policy import BagPolicy, Policy
-from tailrace.bag.terms import Strategy
+from tailrace.bag.terms import Retries, Strategy
 from tailrace.cli.version import compiled
 from tailrace.pools.terms import Pool
 
@@ -242,3 +243,17 @@ def test_a_failure_costs_no_more_with_many_hosts() -> None:
 
     few, many = crowd(hosts=10), crowd(hosts=1000)
     assert calls(lambda: fail(many)) <= calls(lambda: fail(few))
+
+
+def test_a_task_given_up_in_the_tail_costs_no_more_with_many_hosts() -> None:
+    """Of a bag for which no reliable one is there."""
+
+    def cost(hosts: int) -> int:
+        stage = Stage(Pool("cheap", max=0, reliable=False), Pool("home", max=0), check=False)
+        stage.submit(6, trial_us=0, retries=Retries(lost=0), replication=Strategy("ntdmr"))
+        names = [f"h{number}" for number in range(hosts)]
+        stage.hosts(*names, pool="cheap")
+        sent = [one for name in names[:6] for one in stage.offer(name)]
+        return min(calls(partial(stage.end, one, Outcome.LOST)) for one in sent[:5])
+
+    assert cost(1000) < 1.5 * cost(10)

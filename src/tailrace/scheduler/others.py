@@ -93,9 +93,10 @@ def has_reliable_pool(state: State, bag: Bag) -> bool:
     pools = [pool for pool in pools if pool.reliable and _lets(state, bag, pool)]
     if any(pool.max > 0 for pool in pools):
         return True
-    if not pools:
-        return False
-    return any(fleet.slots(bag, one) and one.reliable for one in state.able.values())
+    there = (fleet.is_reliable(state, name) for name, count in state.able_in.items() if count)
+    if not pools or not any(there):
+        return False  # as for most bags, and at no cost
+    return any(one.reliable and fleet.slots(bag, one) for one in state.able.values())
 
 
 def _lets(state: State, bag: Bag, pool: Pool) -> bool:
