@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import ask
 
 from tailrace.server.records import bills, reading
+from tailrace.server.tables import restored
 from tailrace.server.tables.hostwork import host_work
 
 MANY = 5_000
@@ -22,6 +23,7 @@ ASKED: dict[str, Callable[[sqlite3.Connection], object]] = {
     "which hosts there are": reading.hosts,
     "what they did": host_work,
     "outputs that wait": lambda link: reading.unpublished(link, 1),
+    "what its strategy knows again": lambda link: restored.past(link, 1),
 }
 
 

@@ -41,7 +41,7 @@ def restored(link: Link) -> Restored:
         next_lease=_next(link, "SELECT coalesce(max(lease), 0) FROM leases", "last_lease"),
         uses=_rows(link, "SELECT row FROM uses ORDER BY bag, owner", UseRow),
         columns={bag.bag: _columns(link, bag) for bag in bags if names_in(bag.terms.policy)},
-        past=[row for bag in bags if _looks_back(bag) for row in _past(link, bag.bag)],
+        past=[row for bag in bags if _looks_back(bag) for row in past(link, bag.bag)],
     )
 
 
@@ -71,12 +71,12 @@ def _looks_back(bag: BagRow) -> bool:
     return bag.terms.replication is not None and bag.phase is not BagPhase.FINISHED
 
 
-def _past(link: Link, bag: int) -> list[PastRow]:
-    """The newest that have ended. They are found by their numbers: by the tasks, all of a large bag
-    would have to be looked at first."""
+def past(link: Link, bag: int) -> list[PastRow]:
+    """The newest that have ended. By the index of its attempts, neither all of a large bag nor what
+    others sent is looked at."""
     rows = link.execute(
         "SELECT bag, host, sent_us, ended_us, timeout_us, outcome, idx, run_us FROM attempts"
-        " WHERE +bag = ? AND ended_us IS NOT NULL ORDER BY attempt DESC LIMIT ?",
+        " WHERE bag = ? AND ended_us IS NOT NULL ORDER BY attempt DESC LIMIT ?",
         (bag, MOST_PAST),
     )
     found = [msgspec.convert(list(row), PastRow) for row in rows.fetchall()]
