@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,12 @@ def test_values_of_calls_are_objects_in_python_and_text_elsewhere(
     assert isinstance(frame, pandas.DataFrame)
     assert list(frame["made"]) == [frozenset(), {1}]
     assert list(frame["outcome"]) == ["succeeded", "succeeded"]
+
+
+def test_records_hold_what_was_returned(kept: Path, executor: tailrace.Executor) -> None:
+    returned = [1j, b"abc", {1, 2}, datetime.date(2020, 1, 2), (1, 2)]
+    list(executor.map(returned.__getitem__, range(5)))
+    assert [one["value"] for one in tailrace.records(folder=kept)] == returned
 
 
 def test_failed_calls_tell_the_command_what_they_raised(

@@ -34,10 +34,14 @@ def records(
     default those of your own bags, not those that others handed in to a server of yours."""
     with _reached(folder, server) as here:
         facts = choose(here, None if bag is None else str(bag))
-        found = [msgspec.to_builtins(result) for result in _results(here, facts, unpickle)]
-    for record in found:
-        record["outcome"] = None if record["outcome"] is None else str(record["outcome"])
-    return found
+        return [_record(result) for result in _results(here, facts, unpickle)]
+
+
+def _record(result: Result) -> dict[str, Any]:
+    """The value as it was returned: to be a record it need not be fit for JSON."""
+    found: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(result, value=None))
+    outcome = None if result.outcome is None else str(result.outcome)
+    return {**found, "value": result.value, "outcome": outcome}
 
 
 def results(
