@@ -56,6 +56,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder where a bag ran on this machine alone."""
+    ran = ask(tmp_path, "run", "--quiet", "--", "sleep", "0.1", ":::", "1", "2", "3", "4", "5", "6")
+    assert ran.code == 0, ran.err
+    return tmp_path
+
+
 def frontier(place: Path, *words: str) -> Answer:
     few = ("--tasks", "200", "--unreliable", "4", "--mr-max", "0.25", "--repetitions", "20")
     return ask(place, "plan", "frontier", "--from", "1", *few, *words)
@@ -82,6 +90,15 @@ def test_the_mode_is_told_to_scripts_and_changes_what_is_paid(place: Path) -> No
 def test_a_price_that_is_said_holds_in_the_pools_terms(place: Path) -> None:
     free = frontier(place, "--c-ur", "0", "--c-r", "0", "--json").json
     assert free["mode"] == "terms" and free["best"]["cost"]["cost_per_task"] == 0
+    assert "machines are free" in frontier(place, "--c-ur", "0", "--c-r", "0").out
+
+
+def test_machines_of_ones_own_are_not_free_where_a_price_is_said(own: Path) -> None:
+    """A pool without a price has leases of an hour, and they are paid as a whole."""
+    words = ("--N", "inf", "--T", "2", "--D", "2", "--unreliable", "4", "--repetitions", "20")
+    out = ask(own, "plan", "estimate", "--from", "1", *words, "--c-ur", "1c/h").out
+    assert "leases are paid by the hour" in out and "free" not in out
+    assert "machines are free" in ask(own, "plan", "estimate", "--from", "1", *words).out
 
 
 def test_pools_that_are_taken_as_one_are_told_with_the_error_of_that(place: Path) -> None:

@@ -280,19 +280,20 @@ def said_mode(given: Given) -> str:
     late = "late results count" if terms.late else "late results are ignored"
     losers = "losers are ended" if terms.cancel else "losers run on"
     return (
-        f"in the terms of {terms.cheap.name or 'its pool'}{others} ({_paid(terms)}, {failures}, "
-        f"{late}, {losers}); --mode paper: as in the paper"
+        f"in the terms of {terms.cheap.name or 'its pool'}{others} ({_paid(terms, given.c_ur)}, "
+        f"{failures}, {late}, {losers}); --mode paper: as in the paper"
     )
 
 
-def _paid(terms: Terms) -> str:
+def _paid(terms: Terms, rate: float) -> str:
+    """At that rate, which may be said beside what the pool has."""
     billing, startup_us = terms.cheap.billing, terms.cheap_startup_us
-    if billing.by_result:
-        paid = "results are paid"
-    elif billing.by_lease:
+    if not rate:
+        paid = "machines are free"
+    elif billing.pays is Pays.LEASE:
         paid = f"leases are paid by the {time_word(billing.unit_us)}"
     else:
-        paid = "machines are free"
+        paid = "results are paid"
     return paid + (f", {startup_us / 1e6:,.0f} s to come" if startup_us >= 500_000 else "")
 
 
