@@ -74,6 +74,14 @@ def test_money_keeps_the_unit_its_user_names() -> None:
     assert money("1.5kWh") == ("kWh", 1_500_000)
 
 
+def test_an_exponent_is_no_part_of_the_unit() -> None:
+    assert money("1e3USD") == money("1E+3 USD") == ("USD", 1_000_000_000)
+    assert money("2 eUSD") == ("eUSD", 2_000_000)
+    for written in ("1e3", "1 e3USD", "1e400 USD", "1e999999999 USD"):
+        with pytest.raises(ValueError, match=r"1 ?e"):
+            money(written)
+
+
 def test_money_without_a_unit_is_not_guessed() -> None:
     with pytest.raises(ValueError, match="'20 USD'"):
         money(20)

@@ -48,7 +48,7 @@ _SIZE = {
 _NUMBER = r"(?:\d+(?:_\d+)*\.?\d*|\.\d+)"
 _DURATION = re.compile(rf"({_NUMBER})\s*([a-zµ]+)\s*", re.IGNORECASE)
 _SIZED = re.compile(rf"({_NUMBER}(?:e\+?\d+)?)\s*([a-z]*)", re.IGNORECASE)
-_MONEY = re.compile(rf"({_NUMBER})\s*([A-Za-z€$£][\w€$£]*)")
+_MONEY = re.compile(rf"({_NUMBER}(?:[eE]\+?\d{{1,3}})?)\s*((?![eE]\d)[A-Za-z€$£][\w€$£]*)")
 
 Written = str | int | float | Decimal
 
