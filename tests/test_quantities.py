@@ -82,6 +82,13 @@ def test_an_exponent_is_no_part_of_the_unit() -> None:
             money(written)
 
 
+@pytest.mark.parametrize("written", ["1e999999999", "1e999999999 B", "-1e999999999"])
+def test_what_is_beyond_all_numbers_is_refused(written: str) -> None:
+    for read in (duration_us, size_bytes, money):
+        with pytest.raises(ValueError, match="1e999999999"):
+            read(written)
+
+
 def test_money_without_a_unit_is_not_guessed() -> None:
     with pytest.raises(ValueError, match="'20 USD'"):
         money(20)

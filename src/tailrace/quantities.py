@@ -47,8 +47,9 @@ _SIZE = {
 }
 _NUMBER = r"(?:\d+(?:_\d+)*\.?\d*|\.\d+)"
 _DURATION = re.compile(rf"({_NUMBER})\s*([a-zµ]+)\s*", re.IGNORECASE)
-_SIZED = re.compile(rf"({_NUMBER}(?:e\+?\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_SIZED = re.compile(rf"({_NUMBER}(?:e\+?\d{{1,3}})?)\s*([a-z]*)", re.IGNORECASE)
 _MONEY = re.compile(rf"({_NUMBER}(?:[eE]\+?\d{{1,3}})?)\s*((?![eE]\d)[A-Za-z€$£][\w€$£]*)")
+MOST_DIGITS = 1000  # of a number that is reckoned with: beyond, the reckoning itself may overflow
 
 Written = str | int | float | Decimal
 
@@ -186,7 +187,11 @@ def _plain(written: Written) -> Decimal | None:
         number = Decimal(str(written).strip())
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    if not number.is_finite():
+        return None
+    if number.adjusted() > MOST_DIGITS:
+        raise ValueError(f"{_said(written)} is too large")
+    return number
 
 
 def _part_us(number: str, unit: str, text: str) -> Decimal:
