@@ -216,6 +216,20 @@ def test_what_comes_in_the_tail_goes_to_a_dear_host_where_no_cheap_one_is_left(
     assert stage.phase(1) == "finished"
 
 
+def test_a_host_that_leaves_its_pool_leaves_its_place_among_the_dear_ones() -> None:
+    stage = Stage(Pool("cheap", max=0, reliable=False), Pool("dear", max=0))
+    everything = Strategy("budget", {"amount": 100.0, "mr": 0.3})
+    stage.submit(3, trial_us=0, replication=everything)
+    stage.hosts("c0", "c1", "c2", pool="cheap")
+    stage.offer("c0")
+    stage.host("d0", pool="dear")
+    (only,) = stage.offer("d0")
+    stage.host("d0", pool="cheap")
+    stage.end(only, Outcome.LOST)
+    stage.host("d1", pool="dear")
+    assert [one.host for one in stage.offer("d1")] == ["d1"]
+
+
 def test_a_task_beyond_all_that_is_allowed_is_sent_again_also_after_a_restart() -> None:
     """Its cheap attempts and the dear one were taken away: it must end somewhere."""
     stage, out = _in_the_tail(n=1)

@@ -77,7 +77,7 @@ class NTDMr(Replication):
         self._due: list[tuple[int, int]] = []  # when, which task is looked at again
         self._leased: dict[str, int] = {}  # by unreliable pool: hosts that were there at once
         self._most_leased = 0  # together
-        self._dear_out = 0
+        self._dear_sent: dict[int, None] = {}  # out there; a host may change its pool
         self._most_dear = 0
         self._begun = False  # its tail, since the server began
         self._past: list[PastRow] = []  # that are still to be looked at
@@ -136,7 +136,7 @@ class NTDMr(Replication):
             return False
         if not self._queues[reliable] and not self._turned:
             return False
-        return not reliable or self._dear_out < self._most_dear
+        return not reliable or len(self._dear_sent) < self._most_dear
 
     def idle(self) -> bool:
         return not self._queued
@@ -146,13 +146,13 @@ class NTDMr(Replication):
 
     def lacks(self, bag: Bag, *, reliable: bool) -> int:
         waiting = self._dear_queued if reliable else len(self._queued) - self._dear_queued
-        return max(min(waiting, self._most_dear - self._dear_out), 0) if reliable else waiting
+        return max(min(waiting, self._most_dear - len(self._dear_sent)), 0) if reliable else waiting
 
     def take(self, state: State, bag: Bag, host: Host) -> int | None:
         dear = host.reliable
         if self._turned:
             self._turn_back(state, bag, dear)
-        if dear and self._dear_out >= self._most_dear:
+        if dear and len(self._dear_sent) >= self._most_dear:
             return None
         queue = self._queues[dear]
         while queue and self._queued.get(queue[0]) is not dear:
@@ -169,7 +169,8 @@ class NTDMr(Replication):
 
     def sent(self, state: State, bag: Bag, host: Host, attempt: Attempt) -> None:
         dear = host.reliable
-        self._dear_out += dear
+        if dear:
+            self._dear_sent[attempt.attempt] = None
         if bag.tail_us is None:
             if host.lease is not None and not dear:
                 self._note_leased(state, host)
@@ -191,9 +192,8 @@ class NTDMr(Replication):
             self._note_turnaround(dear, state.now - attempt.sent_us)
         if dear and attempt.expired and attempt.sent_us >= self._slackened_us:
             self._slack, self._slackened_us = min(2 * self._slack, MOST_SLACK), state.now
-        if self._dear_out:
-            self._dear_out -= dear
-        if self._dear_out < self._most_dear and self._queues[True]:
+        self._dear_sent.pop(attempt.attempt, None)
+        if len(self._dear_sent) < self._most_dear and self._queues[True]:
             looking.look_now(state, bag)
 
     def settled(self, state: State, bag: Bag, index: int) -> None:
@@ -396,9 +396,12 @@ class NTDMr(Replication):
             host = state.hosts.get(one.host)
             if host is not None:  # nobody knows of what kind those were that are forgotten
                 self._recall(bag, one, host.reliable)
-        self._dear_out = sum(
-            state.hosts[one.host].reliable for attempts in bag.live.values() for one in attempts
-        )
+        self._dear_sent = {
+            one.attempt: None
+            for attempts in bag.live.values()
+            for one in attempts
+            if state.hosts[one.host].reliable
+        }
         if bag.tail_us is not None:
             self._begin(state, bag, bag.tail_hosts)
 

@@ -62,7 +62,7 @@ class Planned(NTDMr):
         """Also where the plan has no reliable hosts: it did not know of this."""
         found = super().tries_surely(state, bag, index)
         most = self._dear_hosts(state, bag, self._sides(state, bag)[1])
-        self._most_dear = max(self._most_dear, min(self._dear_out + self._dear_queued, most))
+        self._most_dear = max(self._most_dear, min(len(self._dear_sent) + self._dear_queued, most))
         return found
 
     def _has_dear(self, state: State, bag: Bag) -> bool:
