@@ -365,12 +365,16 @@ def test_more_reliable_hosts_than_tasks_are_no_better_than_one_for_each(place: P
 def test_a_frontier_that_was_changed_by_hand_is_refused_with_the_place(place: Path) -> None:
     kept = json.loads((place / "F.json").read_text())
     points = [one | {"efficient": False} for one in kept["frontier"]["points"]]
-    changed = {
-        "$.tasks is 0": kept | {"tasks": 0},
-        "$.unreliable is -1": kept | {"unreliable": -1},
-        "of $.frontier.points none has efficient": kept | {"frontier": {"points": points}},
-    }
-    for said, what in changed.items():
+    changed = [
+        ("$.tasks is 0", kept | {"tasks": 0}),
+        ("$.unreliable is -1", kept | {"unreliable": -1}),
+        ("of $.frontier.points none has efficient", kept | {"frontier": {"points": points}}),
+    ]
+    for wrong in ({"n": -7}, {"t_s": -5}, {"d_s": -1}, {"mr": -1}):
+        points = [dict(one) for one in kept["frontier"]["points"]]
+        points[2]["strategy"] = points[2]["strategy"] | wrong
+        changed.append(("$.frontier.points[2] has N=", kept | {"frontier": {"points": points}}))
+    for said, what in changed:
         (place / "changed.json").write_text(json.dumps(what))
         found = ask(place, "plan", "choose", "changed.json", "--budget", "2USD")
         assert found.code == 2 and f"changed.json: this is no frontier: {said}" in found.err

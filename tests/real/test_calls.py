@@ -56,6 +56,8 @@ def test_a_server_elsewhere_makes_the_calls(
         assert [one["value"] for one in bags[2]] == [0.0, 0.5, 1.0, 1.5, 2.0]
         with pytest.raises(BadInput, match="a folder and a server"):
             tailrace.records(3, tmp_path, server=ada.url)
+        with pytest.raises(BadInput, match="server is empty"):
+            tailrace.records(3, server="")
         monkeypatch.setenv("TAILRACE_TOKEN", "wrong")
         with pytest.raises(BadInput, match="does not know your token"):
             tailrace.Executor(server=ada.url).submit(half, 1)

@@ -224,3 +224,26 @@ def test_what_was_handed_back_after_its_time_out_is_told_as_the_tables_have_it(
             stage.succeed(one)
     (asked,) = [one.inquiry for one in stage.all if isinstance(one, Replan)]
     assert (Fate.EXPIRED, GUESS_S * SECOND) in [(one.fate, one.took_us) for one in asked.seen]
+
+
+def test_what_is_due_later_since_its_time_has_grown_is_due_then() -> None:
+    """T was 30 s as it was sent in the tail, and 60 s as its first attempt proved too short."""
+    stage = Stage(IGNORING, DEAR)
+    options = {"turnaround_s": TURNAROUND_S, "n": 1, "t_s": 30.0, "d_s": 100.0, "mr": 1.0}
+    stage.submit(3, trial_us=0, replication=Strategy("ntdmr", options))
+    stage.hosts("h0", "h1", "h2", pool="cheap")
+    stage.host("d0", pool="dear")
+    stage.offer("d0")
+    first, second, third = (one for host in ("h0", "h1", "h2") for one in stage.offer(host))
+    stage.succeed(first)
+    stage.now = 90 * SECOND
+    stage.offer("h0")
+    stage.succeed(second)
+    stage.offer("h1")
+    sent = len(assigned(stage.all))
+    while stage.now < 149 * SECOND:
+        stage.wait(1)
+        if stage.now == 101 * SECOND:
+            stage.end(third, Outcome.CANCELLED, run_us=100 * SECOND)
+    assert len(assigned(stage.all)) == sent
+    assert [one.host for one in assigned(stage.wait(1))] == ["d0"]

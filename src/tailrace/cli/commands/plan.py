@@ -221,11 +221,12 @@ def choose(
 
 def _print_chosen(point: Point) -> None:
     from tailrace.cli.planning import replication
+    from tailrace.cli.planning.amounts import seconds
 
     one = point.estimate
     click.echo(
-        f"chosen: {point.strategy}: {one.makespan.mean:,.0f} s "
-        f"({one.makespan.p05:,.0f} to {one.makespan.p95:,.0f} in 9 of 10 runs), "
+        f"chosen: {point.strategy}: {seconds(one.makespan.mean)} s "
+        f"({seconds(one.makespan.p05)} to {seconds(one.makespan.p95)} in 9 of 10 runs), "
         f"{one.cost_per_task.mean:.4g} cents a task"
     )
     for line in replication.told(point.strategy):

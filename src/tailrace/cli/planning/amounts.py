@@ -17,6 +17,11 @@ COST = "cents per second as a bare number, or 34c/h, or 0.01USD/h"
 BUDGET = "20USD or 2000c for the bag, or 0.8c/task"
 
 
+def seconds(value: float) -> str:
+    """Whole ones; of less than a hundred three digits, as tasks may take a moment."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 class Cost(click.ParamType[float]):
     """In cents per second."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from tailrace.cli import screen
+from tailrace.cli.planning.amounts import seconds
 from tailrace.cli.planning.marking import SAID, marks_of
 from tailrace.cli.planning.scatter import Dot, scatter
 
@@ -63,18 +64,22 @@ def _some(efficient: list[Point], bests: dict[str, Point]) -> list[Point]:
     return [efficient[n] for n in sorted(shown)]
 
 
-def _half(spread: Spread, form: str) -> str:
-    return "–" if spread.se is None else format(SURE * spread.se, form)
+def _half(spread: Spread, form: Callable[[float], str]) -> str:
+    return "–" if spread.se is None else form(SURE * spread.se)
+
+
+def _cents(value: float) -> str:
+    return f"{value:.3f}" if value >= 0.1 or not value else f"{value:.3g}"
 
 
 def _row(point: Point, bests: dict[str, Point]) -> tuple[object, ...]:
     one, strategy = point.estimate, point.strategy
     return (
-        f"{one.tail_makespan.mean:,.0f}", _half(one.tail_makespan, ",.0f"),
-        f"{one.makespan.mean:,.0f}",
-        f"{one.cost_per_task.mean:.3f}", _half(one.cost_per_task, ".3f"),
-        "inf" if strategy.n is None else strategy.n, f"{strategy.t_s:,.0f}",
-        f"{strategy.d_s:,.0f}", f"{strategy.mr:g}", f"{one.used_mr.mean:.2g}",
+        seconds(one.tail_makespan.mean), _half(one.tail_makespan, seconds),
+        seconds(one.makespan.mean),
+        _cents(one.cost_per_task.mean), _half(one.cost_per_task, _cents),
+        "inf" if strategy.n is None else strategy.n, seconds(strategy.t_s),
+        seconds(strategy.d_s), f"{strategy.mr:g}", f"{one.used_mr.mean:.2g}",
         f"{one.reliable_queue_max.mean:.1f}",
         ", ".join(SAID[name] for name in marks_of(point, bests)),
     )  # fmt: skip

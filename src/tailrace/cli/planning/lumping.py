@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from tailrace.cli.planning.amounts import seconds
 from tailrace.errors import BadInput
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def told(found: Lumping, strategy: Strategy) -> Iterator[str]:
     for one in found.pools:
         yield (
             f"  {one.pool}: {one.tasks:,} tasks on {one.hosts:,} hosts ({one.returned:.1%} return, "
-            f"after {one.turnaround_s:,.0f} s): {one.makespan:,.0f} s, "
+            f"after {seconds(one.turnaround_s)} s): {seconds(one.makespan)} s, "
             f"{one.cost_per_task:.3f} cents a task"
         )
     yield (

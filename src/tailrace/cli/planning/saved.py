@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from tailrace.planning.frontier import Frontier
 
 if TYPE_CHECKING:
     from tailrace.planning.frontier import Point
+    from tailrace.planning.strategy import Strategy
 
 FORMAT = 1
 
@@ -50,9 +52,16 @@ def _check(path: Path, saved: Saved) -> None:
     for name, count in (("tasks", saved.tasks), ("unreliable", saved.unreliable)):
         if count < 1:
             raise _not_ours(path, f"$.{name} is {count}, but is at least 1")
+    for at, point in enumerate(saved.frontier.points):
+        if not _can_be(point.strategy):
+            raise _not_ours(path, f"$.frontier.points[{at}] has {point.strategy}, which cannot be")
     if not saved.frontier.efficient():
         told = "of $.frontier.points none has efficient = true, and one of them is chosen"
         raise _not_ours(path, told)
+
+
+def _can_be(one: Strategy) -> bool:
+    return (one.n is None or one.n >= 0) and 0 <= one.t_s <= one.d_s < math.inf and one.mr >= 0
 
 
 def _not_ours(path: Path, told: str) -> BadInput:

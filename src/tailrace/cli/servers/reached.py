@@ -76,6 +76,8 @@ def _login() -> str:
 
 
 def _owner(text: str, origin: str, *, secret: bool) -> Owner:
+    if not text.strip():
+        raise BadInput(f"{origin} is empty", remedy="Name a URL, or a file with a join text.")
     if "://" not in text:
         return _from_file(Path(text))
     owner, has_token = _parsed(text, origin)

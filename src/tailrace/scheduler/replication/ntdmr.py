@@ -233,14 +233,22 @@ class NTDMr(Replication):
     def rang(self, state: State, bag: Bag) -> None:
         while self._due and self._due[0][0] <= state.now:
             _, index = heapq.heappop(self._due)
-            if (
-                index not in bag.done
-                and index not in self._queued
-                and self._is_due(state, bag, index)
-            ):
+            if index in bag.done or index in self._queued:
+                continue
+            if self._is_due(state, bag, index):
                 self._want(state, bag, index)
+            else:
+                self._wait_longer(state, bag, index)
         if self._due:
             state.timers.set(self._due[0][0], Alarm.REPLICATE, bag.id)
+
+    def _wait_longer(self, state: State, bag: Bag, index: int) -> None:
+        """Its time-out has grown since it was sent, and T with it. Else it was sent again, and what
+        it waits for then is noted."""
+        trouble = bag.troubles.get(index)
+        if trouble is not None and trouble.longer_us:
+            last_us = max(one.sent_us for one in bag.live[index])
+            self._look_again_at(state, bag, last_us + self._again_after_us(bag, index), index)
 
     def _is_due(self, state: State, bag: Bag, index: int) -> bool:
         """Where one had failed before T had passed, it was sent again, and is due again later."""
