@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from typing import NamedTuple
 from studies.runs import Runs
 from studies.table import table
 from studies.verdict import REFUTED as REFUTED
-from studies.verdict import Claim, claims
+from studies.verdict import Claim, claims, nine_in_ten
 from tailrace.report.record import PlanRecord, Record
 from tailrace.scheduler.events import PlanReady
 from tailrace.scheduler.journal import replay
@@ -28,8 +27,6 @@ EACH = 5  # real runs of each way
 SHORT = 3  # of much shorter tasks
 AT_ONCE = 5  # they sleep, but their workers share this machine
 PATIENCE_S = 600
-INSIDE = 0.9  # of what is foretold should be, and …
-LEVEL = 0.01  # … the chance to refute what is right
 MICRO = 1e6
 PLANNED, WITHOUT = ("--prefer", "product"), ()
 POOLS = """
@@ -180,21 +177,11 @@ def judged(pairs: Sequence[Pair]) -> list[Claim]:
               f"{len(pairs)} pairs", fmean(sooner) > 0),
         Claim("so do their tails", "sooner", f"by {fmean(tails):.1f} s, "
               f"{sum(one > 0 for one in tails)} of {len(pairs)} pairs", fmean(tails) > 0),
-        _inside("what they cost lies within the interval of the first plan",
+        nine_in_ten("what they cost lies within the interval of the first plan",
                 [_within(one.came_micro, one.first.costs_micro) for one in told]),
-        _inside("so does how long they take",
+        nine_in_ten("so does how long they take",
                 [_within(one.came_us, one.first.lasts_us) for one in told]),
     ]  # fmt: skip
-
-
-def _inside(what: str, inside: list[bool]) -> Claim:
-    """Nine of ten should be; so few or fewer are by chance …"""
-    runs, found = len(inside), sum(inside)
-    chance = sum(
-        math.comb(runs, n) * INSIDE**n * (1 - INSIDE) ** (runs - n) for n in range(found + 1)
-    )
-    return Claim(what, f"p ≥ {LEVEL:g} (binomial)", f"{found} of {runs}, p = {chance:.2g}",
-                 chance >= LEVEL)  # fmt: skip
 
 
 def _within(value: float, foretold: tuple[int, int, int]) -> bool:

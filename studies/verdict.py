@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from studies.table import table
@@ -10,6 +11,8 @@ from tailrace.simulation.running import Running
 
 REFUTED = "refuted"  # the word by which a page says that its study failed
 MISSED = "missed, as explained below"  # what we know not to reach, or not every time
+INSIDE = 0.9  # of what is foretold should be, and …
+LEVEL = 0.01  # … the chance to refute what is right
 HEAD = ("claim", "bound", "found", "")
 
 
@@ -39,6 +42,16 @@ def claims(*some: Claim) -> str:
 def known(claim: Claim) -> Claim:
     """To miss this does not refute the study, whose page says why it is missed."""
     return claim._replace(otherwise=MISSED)
+
+
+def nine_in_ten(what: str, inside: Sequence[bool]) -> Claim:
+    """Of what was foretold in intervals of 90 %; so few or fewer are inside by chance …"""
+    runs, found = len(inside), sum(inside)
+    chance = sum(
+        math.comb(runs, n) * INSIDE**n * (1 - INSIDE) ** (runs - n) for n in range(found + 1)
+    )
+    return Claim(what, f"p ≥ {LEVEL:g} (binomial)", f"{found} of {runs}, p = {chance:.2g}",
+                 chance >= LEVEL)  # fmt: skip
 
 
 def all_near(what: str, bound: str, apart: Iterable[Apart], unit: str) -> Claim:
