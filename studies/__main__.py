@@ -14,7 +14,7 @@ from studies.runs import Runs
 STUDIES = (
     "availability", "tornado", "bats", "gridbot", "real_traces", "other_simulators", "worlds_agree",
     "expert", "expert_losers", "expert_runs", "expert_frontier", "expert_causes",
-    "expert_online", "what_if", "ntdmr_agreement", "planned_tail",
+    "expert_online", "expert_spot", "what_if", "ntdmr_agreement", "planned_tail",
 )  # fmt: skip
 PAGES = Path(__file__).parents[1] / "docs" / "studies"
 

@@ -10,12 +10,20 @@ import numpy as np
 
 from tailrace.simulation.laws import Floats
 from tailrace.simulation.samples import Samples
-from tailrace.simulation.traces import Interval, lengths_s, read_fta, read_lifetimes
+from tailrace.simulation.traces import (
+    Interval,
+    PoolTrace,
+    lengths_s,
+    read_fta,
+    read_lifetimes,
+    read_pool_trace,
+)
 from tailrace.simulation.wfformat import read_run_times
 
 LANL = "fta-lanl05/event_trace.tab.gz"
 PUBLISHED = "fta-lanl05/fta_published_fits.csv"
 SPOT = "gcp-preemptible-2019/lifetimes.csv"
+SPOT_POOL = "bamboo-spot/{machines}-trace.csv"
 BLAST = "wfinstances/blast-chameleon-{size}-001.json.gz"
 KINDS = {True: "availability", False: "unavailability"}  # intervals, as the archive calls them
 
@@ -46,6 +54,11 @@ def published(data: Path, *, up: bool) -> dict[str, list[float]]:
 
 def spot(data: Path) -> Samples:
     return read_lifetimes(data / SPOT, SPOT)
+
+
+def spot_pool(data: Path, machines: str) -> PoolTrace:
+    file = SPOT_POOL.format(machines=machines)
+    return read_pool_trace(data / file, file)
 
 
 def blast(data: Path, size: str = "large") -> list[float]:

@@ -8,12 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 from studies import (
+    data,
     expert,
     expert_causes,
     expert_frontier,
     expert_losers,
     expert_online,
     expert_runs,
+    expert_spot,
     expert_table5,
 )
 from studies.expert_table5 import TABLE, Experiment
@@ -152,6 +154,41 @@ def test_online_and_offline_in_small() -> None:
     for one in found:
         share = expert_online.CHANGES[one.name].share
         assert one.next("measured") == pytest.approx(np.mean(share), abs=0.2)
+
+
+# real lives
+
+
+@pytest.fixture(scope="module")
+def spot() -> list[expert_spot.Row]:
+    place = data.folder()
+    if place is None:
+        pytest.skip("TAILRACE_DATA does not name the folder of real traces")
+    name = "AWS p3, spot"
+    return expert_spot.rows(Runs(5), {name: expert_spot.laws(place)[name]})
+
+
+def test_planned_tails_on_spot_machines_are_shorter_and_last_as_foretold(
+    spot: list[expert_spot.Row],
+) -> None:
+    claims = expert_spot.judged(spot)
+    shorter = ("a planned tail is shorter than", "so is its time")
+    for words in (*shorter, "where attempts differ, a tail takes"):
+        assert claim(claims, words).holds
+    swapped = [one._replace(runs={expert_spot.PLANNED: one.runs[expert_spot.NONE],
+                                  expert_spot.NONE: one.runs[expert_spot.PLANNED]})
+               for one in spot]  # fmt: skip
+    for words in shorter:
+        assert not claim(expert_spot.judged(swapped), words).holds
+
+
+def test_a_plan_foretells_too_short_a_tail_where_it_is_tasks_that_are_long(
+    spot: list[expert_spot.Row],
+) -> None:
+    assert not claim(expert_spot.judged(spot), "where tasks differ, a tail takes").holds
+    for one in spot:
+        if one.differs != expert_spot.ATTEMPTS:
+            assert all(plan.took_h > plan.lasts_h[0] for plan in one.plans)
 
 
 # the frontier
