@@ -227,7 +227,31 @@ def test_what_was_handed_back_after_its_time_out_is_told_as_the_tables_have_it(
 
 
 def test_what_is_due_later_since_its_time_has_grown_is_due_then() -> None:
-    """T was 30 s as it was sent in the tail, and 60 s as its first attempt proved too short."""
+    """T was 30 s as it was sent in the tail, and 60 s as its first attempt proved too short; and no
+    reliable host is there to go to."""
+    stage = Stage(IGNORING)
+    options = {"turnaround_s": TURNAROUND_S, "n": 1, "t_s": 30.0, "d_s": 100.0, "mr": 1.0}
+    stage.submit(3, trial_us=0, replication=Strategy("ntdmr", options))
+    stage.hosts("h0", "h1", "h2", pool="cheap")
+    first, second, third = (one for host in ("h0", "h1", "h2") for one in stage.offer(host))
+    stage.succeed(first)
+    stage.now = 90 * SECOND
+    stage.offer("h0")
+    stage.succeed(second)
+    stage.offer("h1")
+    sent = len(assigned(stage.all))
+    while stage.now < 149 * SECOND:
+        stage.wait(1)
+        if stage.now == 101 * SECOND:
+            stage.end(third, Outcome.CANCELLED, run_us=100 * SECOND)
+            stage.hosts("h3", pool="cheap")
+            assert not stage.offer("h3")
+    assert len(assigned(stage.all)) == sent
+    assert [one.host for one in assigned(stage.wait(1))] == ["h3"]
+
+
+def test_who_outlasts_d_goes_to_a_reliable_host_when_t_has_passed() -> None:
+    """As the strategy has it: D is given, and does not grow where there is a reliable pool."""
     stage = Stage(IGNORING, DEAR)
     options = {"turnaround_s": TURNAROUND_S, "n": 1, "t_s": 30.0, "d_s": 100.0, "mr": 1.0}
     stage.submit(3, trial_us=0, replication=Strategy("ntdmr", options))
@@ -240,10 +264,8 @@ def test_what_is_due_later_since_its_time_has_grown_is_due_then() -> None:
     stage.offer("h0")
     stage.succeed(second)
     stage.offer("h1")
-    sent = len(assigned(stage.all))
-    while stage.now < 149 * SECOND:
+    while stage.now < 119 * SECOND:
         stage.wait(1)
         if stage.now == 101 * SECOND:
             stage.end(third, Outcome.CANCELLED, run_us=100 * SECOND)
-    assert len(assigned(stage.all)) == sent
     assert [one.host for one in assigned(stage.wait(1))] == ["d0"]

@@ -24,7 +24,9 @@ def at_least(bag: Bag, index: int, usual_us: int | None) -> int | None:
 def lengthen(state: State, bag: Bag, attempt: Attempt, trouble: Trouble) -> None:
     """It has run until its time-out, which is booked."""
     replication, had_us = bag.replication, attempt.timeout_us
-    if replication is None or had_us is None or not replication.lengthens(bag, attempt.index):
+    if replication is None or had_us is None:
+        return
+    if not replication.lengthens(state, bag, attempt.index):
         return
     usual_us = replication.timeout_us(state, bag, state.hosts[attempt.host])
     if usual_us is not None and had_us < MOST * usual_us:

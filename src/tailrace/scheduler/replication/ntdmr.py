@@ -110,13 +110,14 @@ class NTDMr(Replication):
             return self._slack * max(PATIENCE * mean if mean else usual, least)
         return usual if bag.tail_us is None else self._d_us
 
-    def lengthens(self, bag: Bag, index: int) -> bool:
+    def lengthens(self, state: State, bag: Bag, index: int) -> bool:
         """D is given, and who outlasts it goes on to a reliable host. But not one that had all its
         N, and has nobody else."""
         if bag.tail_us is None:
             return not self._patience_us
         trouble = bag.troubles.get(index)
-        return trouble is not None and 0 <= self._n <= trouble.tail
+        spent = trouble is not None and 0 <= self._n <= trouble.tail
+        return spent and not self._has_dear(state, bag)
 
     def _usual_us(self) -> int:
         """Before the tail, on hosts that fail."""

@@ -54,9 +54,9 @@ class Planned(NTDMr):
         self._inquiries = 0
         self._results = 0
 
-    def lengthens(self, bag: Bag, index: int) -> bool:
+    def lengthens(self, state: State, bag: Bag, index: int) -> bool:
         """D is found from what was seen, and never given."""
-        return bag.tail_us is not None or super().lengthens(bag, index)
+        return bag.tail_us is not None or super().lengthens(state, bag, index)
 
     def tries_surely(self, state: State, bag: Bag, index: int) -> bool:
         """Also where the plan has no reliable hosts: it did not know of this."""

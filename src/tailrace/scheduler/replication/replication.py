@@ -40,7 +40,7 @@ class Replication:
         """Where it sets them."""
         return bag.terms.timeout_us
 
-    def lengthens(self, bag: Bag, index: int) -> bool:
+    def lengthens(self, state: State, bag: Bag, index: int) -> bool:
         """Was the time-out of this task a guess, which is mended where it proves too short?"""
         return False
 
